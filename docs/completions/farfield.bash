@@ -49,6 +49,9 @@ _farfield() {
             farfield,import)
                 cmd="farfield__subcmd__import"
                 ;;
+            farfield,merge)
+                cmd="farfield__subcmd__merge"
+                ;;
             farfield,path)
                 cmd="farfield__subcmd__path"
                 ;;
@@ -122,7 +125,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import record export advise site help schema generate"
+            opts="-h -V --help --version run capacity sweep experiment try serve shell route path report compare runs ui merge verify doctor fit audit import record export advise site help schema generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -930,6 +933,38 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__merge)
+            opts="-o -h --out --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__path)
             opts="-h --scenario --as --rtt --access --gateway --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1259,7 +1294,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1310,6 +1345,14 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --start-at)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1918,7 +1961,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__sweep)
-            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2030,6 +2073,14 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --start-at)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -39,6 +39,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "merge" -d 'Make one run of the parts that several processes made'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
@@ -59,6 +60,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
@@ -250,6 +253,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l request
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
@@ -468,6 +473,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand ui" -l scenarios -d 'T
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l listen -d 'A port of the loopback interface, a free one by default; or an address and a port, which other machines may reach' -r
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l read-only -d 'Show runs and compare them; save no scenario, and start and stop no run'
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand merge" -s o -l out -d 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand merge" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
+json\t'The summary as JSON, for pipes'"
+complete -c farfield -n "__fish_farfield_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l capture -d 'The capture file, pcapng or pcap, taken on this or another machine; the run\'s own if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"

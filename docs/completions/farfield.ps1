@@ -38,6 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Compare runs: whether they differ, by how much, and with what confidence')
             [CompletionResult]::new('runs', 'runs', [CompletionResultType]::ParameterValue, 'List the runs of a folder, with their verdicts and first figures')
             [CompletionResult]::new('ui', 'ui', [CompletionResultType]::ParameterValue, 'Show runs in a browser, write scenarios, and start and stop runs')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Make one run of the parts that several processes made')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare the samples of a run with the packets of a capture')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Show what this machine allows, and how to allow more')
             [CompletionResult]::new('fit', 'fit', [CompletionResultType]::ParameterValue, 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits')
@@ -65,6 +66,8 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--sessions', '--sessions', [CompletionResultType]::ParameterName, 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent')
             [CompletionResult]::new('--think', '--think', [CompletionResultType]::ParameterName, 'Think time: from the end of a page to the user''s next [default: 0s]')
             [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'Length of the warm-up, before the measured part [default: 1s]')
+            [CompletionResult]::new('--part', '--part', [CompletionResultType]::ParameterName, 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent')
+            [CompletionResult]::new('--start-at', '--start-at', [CompletionResultType]::ParameterName, 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'URL of the server; the scenario''s or the built-in server if absent')
             [CompletionResult]::new('--plane', '--plane', [CompletionResultType]::ParameterName, 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]')
             [CompletionResult]::new('-X', '-X ', [CompletionResultType]::ParameterName, 'Method of the request; GET if absent, or POST with a body')
@@ -225,6 +228,8 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--sessions', '--sessions', [CompletionResultType]::ParameterName, 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent')
             [CompletionResult]::new('--think', '--think', [CompletionResultType]::ParameterName, 'Think time: from the end of a page to the user''s next [default: 0s]')
             [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'Length of the warm-up, before the measured part [default: 1s]')
+            [CompletionResult]::new('--part', '--part', [CompletionResultType]::ParameterName, 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent')
+            [CompletionResult]::new('--start-at', '--start-at', [CompletionResultType]::ParameterName, 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'URL of the server; the scenario''s or the built-in server if absent')
             [CompletionResult]::new('--plane', '--plane', [CompletionResultType]::ParameterName, 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]')
             [CompletionResult]::new('-X', '-X ', [CompletionResultType]::ParameterName, 'Method of the request; GET if absent, or POST with a body')
@@ -412,6 +417,14 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--read-only', '--read-only', [CompletionResultType]::ParameterName, 'Show runs and compare them; save no scenario, and start and stop no run')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'farfield;merge' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Format of standard output')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'farfield;verify' {
