@@ -1,10 +1,10 @@
 //! A part of a run that several processes make together, as people type it: `2/3`, or `3..5/16` by weight.
 //!
 //! The users of a run, its arrivals, descriptors, clients and connections are numbered over the whole run. A
-//! run of M parts deals them out by these numbers in M units: number n is of unit n mod M. A part has one unit
-//! or several that follow each other, and its workers deal theirs out among themselves in the same way, so
-//! that every worker of every part has the numbers that leave one remainder, however many workers each part
-//! has.
+//! run of M parts deals them out by these numbers in M units: number n is of unit n mod M. A part has one
+//! unit or several that follow each other, and its workers deal theirs out among themselves in the same way,
+//! so that every worker of every part has the numbers that leave one remainder, however many workers each
+//! part has.
 
 use crate::quantity::{QuantityError, quantity_serde};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Parts of a run in virtual time: two, three and seven processes make of its units, sample by sample, what one
-//! makes of them, where clients have links of their own and the server answers at once.
+//! Parts of a run in virtual time: two, three and seven processes make of its units, sample by sample, what
+//! one makes of them, where clients have links of their own and the server answers at once.
 
 mod scene;
 
@@ -7,7 +7,7 @@ use farfield_base::{Duration, LoadCounts, Merge, Sample};
 use farfield_emulator::simulation::{SimulationError, simulate};
 use scene::{Scene, link, ms};
 
-/// What runs are compared by: each sample with all its columns, in an order of its own.
+/// Lines by which runs are compared: each sample with all its columns, in an order of its own.
 fn lines<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<String> {
     let mut lines: Vec<String> = samples.map(|sample| format!("{sample:?}")).collect();
     lines.sort();

@@ -167,7 +167,8 @@ impl PartsOfRun {
         Ok(None)
     }
 
-    /// Writes the events of streams of all parts, if there are any. Returns a warning where these are too many.
+    /// Writes the events of streams of all parts, if there are any. Returns a warning where these are too
+    /// many.
     fn merge_events(&self, output: &RunDirectory) -> Result<Option<String>, MergeError> {
         let mut all = Vec::new();
         for path in self.directories.iter().map(|directory| directory.join(EVENTS_FILE)) {
@@ -212,8 +213,8 @@ fn part_in(directory: &Path) -> Result<PartResult, MergeError> {
     }
 }
 
-/// Samples of several parts in the order in which they ended; of those that ended at one instant, in that of the
-/// parts.
+/// Samples of several parts in the order in which they ended; of those that ended at one instant, in that of
+/// the parts.
 struct InOrder<I> {
     parts: Vec<I>,
     next: BinaryHeap<Reverse<(Instant, usize)>>,

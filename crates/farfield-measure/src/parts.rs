@@ -28,7 +28,7 @@ const BYTES_MAX: u64 = 2 << 30;
 /// The level of compression: the file is written once, at the end of a run.
 const LEVEL: i32 = 3;
 
-/// What the parts of a run have in common, and which of them this is.
+/// Label of a part: which it is, and all that it has in common with the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartLabel {
     /// The part.

@@ -4,11 +4,12 @@
 //! knows numbers and their names only; [`scale`] maps numbers to positions, [`svg`] writes elements. A
 //! [`tree`] has rows in place of axes.
 //!
-//! Pages have charts as SVG with a script of ours that reads, magnifies and hides, and no chart library: they are
-//! complete without any script, in print and in a mail's preview, and their text is text for those who are read
-//! to. uPlot 1.6.32 (MIT), the smallest kept library that does as much, draws on a canvas by its script alone,
-//! without roles or names for assistive programs: 51 KB in each page beside the same SVG, where `html/script.js`
-//! has 15 KB. Its strength, series of 100,000 points, is not needed where at most 1,000 are drawn.
+//! Pages have charts as SVG with a script of ours that reads, magnifies and hides, and no chart library: they
+//! are complete without any script, in print and in a mail's preview, and their text is text for those who
+//! are read to. uPlot 1.6.32 (MIT), the smallest kept library that does as much, draws on a canvas by its
+//! script alone, without roles or names for assistive programs: 51 KB in each page beside the same SVG, where
+//! `html/script.js` has 15 KB. Its strength, series of 100,000 points, is not needed where at most 1,000 are
+//! drawn.
 
 mod covered;
 mod legend;

@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 impl Scenario {
-    /// The scenario as TOML without what may differ between the parts of a run: which part it is, when it starts,
-    /// its name, files, workers and processors.
+    /// The scenario as TOML without what may differ between the parts of a run: which part it is, when it
+    /// starts, its name, files, workers and processors.
     pub(crate) fn shared_by_parts(&self) -> String {
         let mut shared = self.clone();
         (shared.run.part, shared.run.start_at) = (Part::WHOLE, None);

@@ -1,5 +1,5 @@
-//! The wall-clock time at which a run starts, as people write it: `2026-12-01T09:30:00Z`, with a fraction of a
-//! second if need be (RFC 3339, in UTC).
+//! The wall-clock time at which a run starts, as people write it: `2026-12-01T09:30:00Z`, with a fraction of
+//! a second if need be (RFC 3339, in UTC).
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

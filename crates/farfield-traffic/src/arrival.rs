@@ -129,6 +129,7 @@ impl ArrivalProcess {
 
     /// True if nothing but stages makes one instant another than the next: arrivals are Poisson, at
     /// one rate or at that of a stage.
+    #[cfg(feature = "requests")]
     pub(crate) fn is_steady(&self) -> bool {
         match &self.process {
             Process::Curve { curve, spacing: Spacing::Poisson, gaps: None } => {

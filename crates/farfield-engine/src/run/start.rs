@@ -44,7 +44,8 @@ pub(super) fn wait(unix_ns: Option<u64>, stop: &AtomicBool) -> Result<(), StartE
 pub(super) fn clock(unix_ns: Option<u64>) -> Result<Clock, StartError> {
     let Some(unix_ns) = unix_ns else { return Ok(Clock::starting_in(LEAD)) };
     let ahead = ahead_of(unix_ns)?;
-    // The clock is set once more against the wall clock, which may have been adjusted while it was waited for.
+    // The clock is set once more against the wall clock, which may have been adjusted while it was waited
+    // for.
     Ok(Clock::starting_in(ahead).moved_to(unix_ns))
 }
 

@@ -1,4 +1,4 @@
-//! What went wrong, by path and status code, and when.
+//! Failures by path and status code, and when.
 
 use super::{NAMES, escaped, table};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};

@@ -1,5 +1,5 @@
-//! What a reader wants first: how many succeeded, how long it took, what failed, over which path; and the
-//! contents of the page.
+//! Headline of a page, which a reader wants first: how many succeeded, how long it took, what failed, over
+//! which path; and the contents of the page.
 
 use super::escaped;
 use crate::figures::{count, from_to, percent, rate, time};

@@ -31,7 +31,7 @@ pub enum Action {
         text: String,
         /// The exit codes that it may end with.
         exits: Vec<i32>,
-        /// What the page shows of its output; empty if it is not compared.
+        /// Output as the page shows it; empty if it is not compared.
         shown: Vec<String>,
     },
     File {

@@ -3,8 +3,8 @@
 //! its own) and processes (all end with the script).
 //!
 //! The `farfield` that the page finds is the one under test, behind a few lines that make its runs fit for a
-//! busy machine: they last [`LONGEST_S`] at most unless they are simulated, and the limits of the verdict that
-//! judge the machine are wide ([`CALM`]).
+//! busy machine: they last [`LONGEST_S`] at most unless they are simulated, and the limits of the verdict
+//! that judge the machine are wide ([`CALM`]).
 
 use crate::page::{Action, Page, absent};
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use farfield_measure::verdict::CheckState;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A scenario with something in each corner of a summary: classes, states with a check that fails, stages.
 const SCENARIO: &str = r#"
@@ -149,7 +149,7 @@ fn what_is_no_run_is_refused_and_what_is_missing_is_said() {
     place.farfield(&late).exits(1).says(&["run.start-at was", "ago"]);
 }
 
-/// What it printed has all of `parts`.
+/// Checks that what it printed has all of `parts`.
 #[track_caller]
 fn prints(ended: &Ended, parts: &[&str]) {
     for part in parts {
@@ -159,7 +159,10 @@ fn prints(ended: &Ended, parts: &[&str]) {
 
 /// A wall-clock time so long from now, as flags take it.
 fn in_a_while(ahead: Duration) -> String {
-    humantime::format_rfc3339_millis(SystemTime::now() + ahead).to_string()
+    humantime::format_rfc3339_millis(
+        UNIX_EPOCH + Duration::from_millis(farfield_os::clock::unix_ms()) + ahead,
+    )
+    .to_string()
 }
 
 /// Two processes load one nginx. Its log has each request once, from the users of both.

@@ -1,7 +1,7 @@
 //! Pages as they look: each kind at four widths, in light and in dark colours, in one Chromium that lays them
-//! out. `looks.js` finds what a person would see: what sticks out, what lies upon other text, drawings that are
-//! cut, charts that are small beside empty boxes, faint lines; axe-core finds what keeps people from using a
-//! page.
+//! out. `looks.js` finds what a person would see: what sticks out, what lies upon other text, drawings that
+//! are cut, charts that are small beside empty boxes, faint lines; axe-core finds what keeps people from
+//! using a page.
 //!
 //! Pictures of all pages lie in the target folder, `tmp/pages/`, after a test.
 
