@@ -8,7 +8,7 @@ use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Bytes, Duration, Instant, Sample};
 use farfield_files::open_regular;
 use farfield_measure::events::{self, EVENTS_FILE, EventsWriter};
-use farfield_measure::parts::{PART_FILE, PartError, PartResult, PartsError, PartsSum};
+use farfield_measure::parts::{JudgedPart, PART_FILE, PartError, PartResult, PartsError, PartsSum};
 use farfield_measure::samples::{Keep, RunLabel, SamplesFile, SamplesWriter};
 use farfield_measure::{Summary, hlog, series};
 use serde_json::{Value, json};
@@ -16,13 +16,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 /// Samples that are merged before they are written.
 const PIECE: usize = 4_096;
 /// Events of streams that are merged: they are in memory at once, some 60 bytes each.
 const EVENTS_MAX: u64 = 20_000_000;
-/// Bytes of a description of a machine at most.
+/// Bytes of a summary at most.
+const SUMMARY_MAX: Bytes = Bytes(64 << 20);
+/// Bytes of a description of a machine, or of inputs, at most.
 const ENVIRONMENT_MAX: Bytes = Bytes(1 << 20);
 
 /// Why parts cannot be merged.
@@ -53,6 +56,9 @@ pub enum MergeError {
         /// The reason.
         why: String,
     },
+    /// The counts of a part are not those of the others.
+    #[error("the counts of the parts do not add up: a part.json.zst was damaged, or changed by hand")]
+    Damaged,
     /// They are not the parts of one run.
     #[error(transparent)]
     Parts(#[from] PartsError),
@@ -69,6 +75,8 @@ pub enum MergeError {
 pub struct PartsOfRun {
     /// In the order of their units.
     directories: Vec<PathBuf>,
+    /// Samples that each has.
+    samples: Vec<u64>,
     scenario: String,
     sum: PartsSum,
 }
@@ -79,15 +87,23 @@ impl PartsOfRun {
     /// # Errors
     /// If one cannot be read, or they are not of one run.
     pub fn read(directories: &[PathBuf]) -> Result<PartsOfRun, MergeError> {
+        let mut directories = directories.to_vec();
         let mut parts = Vec::with_capacity(directories.len());
-        for directory in directories {
-            parts.push((directory.display().to_string(), part_in(directory)?));
+        for directory in &directories {
+            parts.push(part_in(directory)?);
         }
-        let scenario = parts.first().map_or(String::new(), |(_, first)| first.scenario().to_owned());
-        let sum = PartsSum::of(parts)?;
+        check_inputs(&directories)?;
+        let scenario = parts.first().map_or(String::new(), |first| first.result.scenario().to_owned());
+        let first_unit = |place: &usize| parts[*place].result.part().own().start;
+        let mut places: Vec<usize> = (0..parts.len()).collect();
         // As the sum has them in order.
-        let directories = sum.parts.iter().map(|part| PathBuf::from(&part.directory)).collect();
-        Ok(PartsOfRun { directories, scenario, sum })
+        places.sort_by_key(first_unit);
+        directories = places.iter().map(|place| directories[*place].clone()).collect();
+        let samples = places.iter().map(|place| parts[*place].result.samples()).collect();
+        // Counts of other shapes than the first part's do not add up: a file was made by hand, or damaged.
+        let sum = panic::catch_unwind(AssertUnwindSafe(|| PartsSum::of(parts)));
+        let sum = sum.map_err(|_| MergeError::Damaged)??;
+        Ok(PartsOfRun { directories, samples, scenario, sum })
     }
 
     /// Writes the run into `output`, and returns its summary.
@@ -95,10 +111,15 @@ impl PartsOfRun {
     /// # Errors
     /// If a file of a part cannot be read, or one of the run's cannot be written.
     pub fn write(&self, output: &RunDirectory) -> Result<Summary, MergeError> {
+        // What cannot be read is found before anything is written.
+        let (files, incomplete) = self.open_samples()?;
+        let mut summary = self.sum.summary(Some(SERIES));
         output.replace("scenario.toml", self.scenario.as_bytes())?;
         output.replace("environment.json", self.environments().as_bytes())?;
-        let mut summary = self.sum.summary(Some(SERIES));
-        summary.warnings.extend(self.merge_samples(output, &summary)?);
+        match incomplete {
+            Some(warning) => summary.warnings.push(warning),
+            None => merge_samples(&files, output, &summary)?,
+        }
         summary.warnings.extend(self.merge_events(output)?);
         output.write_failures(&self.sum.fold)?;
         let rows = self.sum.fold.series().copy(&self.sum.stats.connections_open, &|| {});
@@ -128,43 +149,31 @@ impl PartsOfRun {
         serde_json::to_string_pretty(&json!({ "parts": all })).expect("plain data")
     }
 
-    /// Writes the samples of all parts. Returns a warning where some were left out.
-    fn merge_samples(&self, output: &RunDirectory, summary: &Summary) -> Result<Option<String>, MergeError> {
+    /// Opens the samples of all parts, and returns a warning where some were left out.
+    fn open_samples(&self) -> Result<(Vec<PartSamples>, Option<String>), MergeError> {
         let mut files = Vec::new();
-        for directory in &self.directories {
+        for (directory, expected) in self.directories.iter().zip(&self.samples) {
             let path = directory.join("samples.parquet");
             let refuse = |why: String| MergeError::Unreadable { path: path.clone(), why };
             let file = open_regular(&path).map_err(|error| refuse(error.to_string()))?;
-            files.push((path.clone(), SamplesFile::open(file).map_err(|error| refuse(error.to_string()))?));
-        }
-        if let Some((path, _)) =
-            files.iter().find(|(_, file)| file.keep() != Keep::All || file.left_out() > 0)
-        {
-            let part = path.display();
-            return Ok(Some(format!(
-                "there is no samples.parquet of the whole: {part} has not all samples of its part; figures are of all"
-            )));
-        }
-        let label = RunLabel { scenario: summary.heading.scenario.clone(), seed: summary.heading.seed };
-        let mut writer = SamplesWriter::create(output.samples()?, label, Keep::All, None)?;
-        let rows = files.iter().map(|(path, file)| {
-            let refuse = move |why: String| MergeError::Unreadable { path: path.clone(), why };
-            file.samples().map(move |sample| sample.map_err(|error| refuse(error.to_string())))
-        });
-        let mut piece = Vec::with_capacity(PIECE);
-        for sample in InOrder::of(rows)? {
-            piece.push(sample?);
-            if piece.len() == PIECE {
-                writer.write(&piece)?;
-                piece.clear();
+            let file = SamplesFile::open(file).map_err(|error| refuse(error.to_string()))?;
+            let found = file.kept() + file.left_out();
+            if found != *expected {
+                return Err(refuse(format!(
+                    "it is of {found} samples, and the part's figures are of {expected}"
+                )));
             }
+            files.push(PartSamples { path, file });
         }
-        writer.write(&piece)?;
-        match summary.complete {
-            true => writer.complete()?,
-            false => writer.end_early()?,
-        }
-        Ok(None)
+        let partial =
+            files.iter().find(|PartSamples { file, .. }| file.keep() != Keep::All || file.left_out() > 0);
+        let warning = partial.map(|PartSamples { path, .. }| {
+            let part = path.display();
+            format!(
+                "there is no samples.parquet of the whole: {part} has not all samples of its part; figures are of all"
+            )
+        });
+        Ok((files, warning))
     }
 
     /// Writes the events of streams of all parts, if there are any. Returns a warning where these are too
@@ -202,15 +211,71 @@ impl PartsOfRun {
     }
 }
 
-/// The part in `directory`.
-fn part_in(directory: &Path) -> Result<PartResult, MergeError> {
-    let directory = directory.to_owned();
-    match open_regular(&directory.join(PART_FILE)) {
-        Ok(file) => PartResult::read(io::BufReader::new(file))
-            .map_err(|source| MergeError::Part { directory, source }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(MergeError::NoPart { directory }),
-        Err(error) => Err(MergeError::Part { directory, source: error.into() }),
+/// The samples of a part.
+struct PartSamples {
+    path: PathBuf,
+    file: SamplesFile<File>,
+}
+
+/// Writes the samples of all parts.
+fn merge_samples(files: &[PartSamples], output: &RunDirectory, summary: &Summary) -> Result<(), MergeError> {
+    let label = RunLabel { scenario: summary.heading.scenario.clone(), seed: summary.heading.seed };
+    let mut writer = SamplesWriter::create(output.samples()?, label, Keep::All, None)?;
+    let rows = files.iter().map(|PartSamples { path, file }| {
+        let refuse = move |why: String| MergeError::Unreadable { path: path.clone(), why };
+        file.samples().map(move |sample| sample.map_err(|error| refuse(error.to_string())))
+    });
+    let mut piece = Vec::with_capacity(PIECE);
+    for sample in InOrder::of(rows)? {
+        piece.push(sample?);
+        if piece.len() == PIECE {
+            writer.write(&piece)?;
+            piece.clear();
+        }
     }
+    writer.write(&piece)?;
+    match summary.complete {
+        true => writer.complete()?,
+        false => writer.end_early()?,
+    }
+    Ok(())
+}
+
+/// Checks that the files that scenarios name are the same in all parts, by their digests.
+fn check_inputs(directories: &[PathBuf]) -> Result<(), MergeError> {
+    let files = |directory: &PathBuf| {
+        let text = farfield_files::read_text(&directory.join("inputs.json"), ENVIRONMENT_MAX);
+        let inputs: Value =
+            text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
+        inputs["files"].clone()
+    };
+    let Some((first, others)) = directories.split_first() else { return Ok(()) };
+    let of_first = files(first);
+    let differs = others.iter().find(|other| files(other) != of_first);
+    differs.map_or(Ok(()), |other| {
+        let what = "files that their scenarios name differ (inputs.json has the digests)".to_owned();
+        let (first, other) = (first.display().to_string(), other.display().to_string());
+        Err(PartsError::Differ { first, other, what }.into())
+    })
+}
+
+/// The part in `directory`, with its verdict.
+fn part_in(directory: &Path) -> Result<JudgedPart, MergeError> {
+    let path = directory.join("summary.json");
+    let directory = directory.to_owned();
+    let result = match open_regular(&directory.join(PART_FILE)) {
+        Ok(file) => PartResult::read(io::BufReader::new(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(MergeError::NoPart { directory });
+        }
+        Err(error) => Err(error.into()),
+    };
+    let name = directory.display().to_string();
+    let result = result.map_err(|source| MergeError::Part { directory, source })?;
+    let refuse = |why: String| MergeError::Unreadable { path: path.clone(), why };
+    let text = farfield_files::read_text(&path, SUMMARY_MAX).map_err(|error| refuse(error.to_string()))?;
+    let summary = Summary::from_json(&text).map_err(|error| refuse(error.to_string()))?;
+    Ok(JudgedPart { directory: name, result, verdict: summary.verdict })
 }
 
 /// Samples of several parts in the order in which they ended; of those that ended at one instant, in that of

@@ -201,6 +201,7 @@ pub fn run_with_clocks(
     let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
     let phases = settings.phases();
+    start::wait(settings.start_at, start::FILES, stop)?;
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
     let files = settings.output.as_ref().map(begin).transpose()?;
@@ -225,7 +226,7 @@ pub fn run_with_clocks(
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
-    start::wait(settings.start_at, stop)?;
+    start::wait(settings.start_at, start::THREADS, stop)?;
     let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(&settings.plane, wanted));
     let threads = workers.start_threads()?;
@@ -320,7 +321,8 @@ pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
     SummaryContext {
         heading: &settings.heading,
         limits: &settings.limits,
-        thresholds: &settings.thresholds,
+        // What a part keeps of them says nothing of the whole.
+        thresholds: if settings.shared_by_parts.is_some() { &[] } else { &settings.thresholds },
         series_file: settings.output.as_ref().map(|_| "series.parquet"),
     }
 }
@@ -436,7 +438,8 @@ impl Settings {
     pub(crate) fn part_label(&self) -> Option<PartLabel> {
         let scenario = self.shared_by_parts.clone()?;
         let skew = self.flows.iter().map(|flow| flow.load.start_tolerance()).min().unwrap_or_default();
-        Some(PartLabel { part: self.part, scenario, skew_max: skew })
+        let thresholds = self.thresholds.clone();
+        Some(PartLabel { part: self.part, scenario, thresholds, skew_max: skew })
     }
 
     /// The labels of all hosts, by number; none where users ask the target alone.

@@ -95,6 +95,11 @@ impl Batches {
         }
     }
 
+    /// False if a batch is longer than time.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.length_bits < u64::BITS
+    }
+
     /// Counts a request that was due from the beginning of the batches on, and its times; an unfinished one
     /// only in its connect time where these are ignored.
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {

@@ -17,7 +17,7 @@
 
 mod phase;
 
-use crate::batches::MeasuredPart;
+use crate::batches::{Batches, MeasuredPart};
 use crate::failures::Failures;
 use crate::flows::Flows;
 use crate::handshakes::Handshakes;
@@ -256,6 +256,15 @@ impl Fold {
         if let Some(begun) = sample.begun() {
             self.waited.add_between(begun, sample.done);
         }
+    }
+
+    /// False if a fold that was read has lengths that no recording leaves.
+    pub(crate) fn is_sound(&self) -> bool {
+        let parts = [&self.warm_up, &self.steady].into_iter().chain(&self.classes);
+        self.settling.is_sound()
+            && self.outcome_times.is_sound()
+            && self.series.is_unsettled()
+            && parts.filter_map(PhaseStats::batches).all(Batches::is_sound)
     }
 
     /// Settles the seconds of the [series](Series::settle) that are long over, so that a long run takes

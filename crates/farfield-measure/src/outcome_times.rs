@@ -23,6 +23,11 @@ pub struct OutcomeTimes {
 }
 
 impl OutcomeTimes {
+    /// False if a cell is longer than time, or there are more than are kept.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.doublings <= 16 && self.counts.iter().all(|counts| counts.len() <= CELLS_MAX)
+    }
+
     /// Counts the end of `sample`. Requests that were open at the end of the run have not ended.
     pub fn record(&mut self, sample: &Sample) {
         let tenth = sample.done.as_ns() / TENTH_NS;

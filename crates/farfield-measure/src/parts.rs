@@ -23,8 +23,8 @@ use std::io::{self, Read, Write};
 pub const PART_FILE: &str = "part.json.zst";
 /// The version of that file. Parts are made by one farfield, and others are refused.
 const VERSION: u32 = 1;
-/// Bytes of the file that are read at most, unpacked: a week of a run with a hundred classes.
-const BYTES_MAX: u64 = 2 << 30;
+/// Bytes of the file that are read at most, unpacked: those of a day, the longest run of a part.
+const BYTES_MAX: u64 = 256 << 20;
 /// The level of compression: the file is written once, at the end of a run.
 const LEVEL: i32 = 3;
 
@@ -35,6 +35,8 @@ pub struct PartLabel {
     pub part: Part,
     /// The resolved scenario, without what may differ between parts.
     pub scenario: String,
+    /// Thresholds that the server must keep, of which no part judges.
+    pub thresholds: Vec<Threshold>,
     /// Time by which the parts' starts may differ: the load's shortest feature allows no more.
     pub skew_max: Duration,
 }
@@ -46,9 +48,7 @@ pub struct PartResult {
     label: PartLabel,
     heading: Heading,
     limits: VerdictLimits,
-    thresholds: Vec<Threshold>,
     until: Instant,
-    verdict: Verdict,
     stats: EngineStats,
     fold: Fold,
 }
@@ -108,8 +108,22 @@ pub struct PartOfRun {
     pub valid: bool,
     /// Requests that were due in its measured part.
     pub requests: u64,
-    /// Nanoseconds by which it started after the first, by the machines' wall clocks; null in virtual time.
+    /// Nanoseconds by which it started after the first, by the machines' wall clocks, and by which its own clock
+    /// was set meanwhile; null in virtual time.
     pub skew_ns: Option<u64>,
+}
+
+impl PartLabel {
+    /// The words for the load of the whole, as a part says them.
+    pub fn words(part: Part, load: &str) -> String {
+        if part.is_whole() { load.to_owned() } else { format!("part {part} of {load}") }
+    }
+
+    /// The words for the load of the whole in those of the part.
+    fn words_of_whole(&self, words: &str) -> String {
+        let own = PartLabel::words(self.part, "");
+        words.strip_prefix(&own).unwrap_or(words).to_owned()
+    }
 }
 
 impl PartResult {
@@ -119,16 +133,13 @@ impl PartResult {
         context: SummaryContext<'_>,
         (fold, stats): (&Fold, &EngineStats),
         until: Instant,
-        verdict: &Verdict,
     ) -> PartResult {
         PartResult {
             version: VERSION,
             label,
             heading: context.heading.clone(),
             limits: context.limits.clone(),
-            thresholds: context.thresholds.to_vec(),
             until,
-            verdict: verdict.clone(),
             stats: stats.clone(),
             fold: fold.clone(),
         }
@@ -149,7 +160,11 @@ impl PartResult {
         if found != VERSION {
             return Err(PartError::Version { found });
         }
-        Ok(serde_json::from_slice(&text).map_err(io::Error::from)?)
+        let result: PartResult = serde_json::from_slice(&text).map_err(io::Error::from)?;
+        if !result.fold.is_sound() || result.until > result.fold.window().measure_to {
+            return Err(io::Error::other("it is damaged").into());
+        }
+        Ok(result)
     }
 
     /// Writes the result, compressed.
@@ -169,13 +184,35 @@ impl PartResult {
         &self.label.scenario
     }
 
+    /// Requests that it has samples of, in all parts of the run.
+    pub fn samples(&self) -> u64 {
+        self.fold.warm_up().requests() + self.fold.steady().requests() + self.fold.drained()
+    }
+
     fn requests(&self) -> u64 {
         self.fold.steady().requests()
+    }
+
+    /// Time by which its wall clock was set, forwards or backwards, while it ran.
+    fn drift_ns(&self) -> u64 {
+        self.stats.clock.map_or(0, |clock| clock.drift_ns.unsigned_abs())
     }
 
     fn start_unix_ns(&self) -> Option<u64> {
         self.stats.clock.map(|clock| clock.start_unix_ns)
     }
+}
+
+/// A part with its run directory, and the verdict on it that stands there: checks against packets are made after
+/// the part was written.
+#[derive(Debug, Clone)]
+pub struct JudgedPart {
+    /// The name of the directory.
+    pub directory: String,
+    /// The part.
+    pub result: PartResult,
+    /// Its verdict.
+    pub verdict: Verdict,
 }
 
 /// The run that parts are together.
@@ -199,33 +236,37 @@ pub struct PartsSum {
 }
 
 impl PartsSum {
-    /// The sum of `parts`, each with the name of its directory.
+    /// The sum of `parts`.
     ///
     /// # Errors
     /// If they are not of one run, or one of them is there twice.
-    pub fn of(mut parts: Vec<(String, PartResult)>) -> Result<PartsSum, PartsError> {
-        parts.sort_by_key(|(_, result)| result.part().own().start);
-        let Some(((_, first), rest)) = parts.split_first() else { return Err(PartsError::Nothing) };
+    pub fn of(mut parts: Vec<JudgedPart>) -> Result<PartsSum, PartsError> {
+        parts.sort_by_key(|part| part.result.part().own().start);
+        let Some((first, rest)) = parts.split_first() else { return Err(PartsError::Nothing) };
+        let first = &first.result;
         check_apart(&parts)?;
         let (mut fold, mut stats) = (first.fold.clone(), first.stats.clone());
-        for (_, result) in rest {
-            fold.merge(&result.fold);
-            sum::add(&mut stats, &result.stats);
+        for part in rest {
+            fold.merge(&part.result.fold);
+            sum::add(&mut stats, &part.result.stats);
         }
         sum::forget_machines(&mut stats, &parts);
-        let start = parts.iter().filter_map(|(_, result)| result.start_unix_ns()).min();
-        let row = |(directory, result): &(String, PartResult)| PartOfRun {
+        let start = parts.iter().filter_map(|part| part.result.start_unix_ns()).min();
+        let row = |JudgedPart { directory, result, verdict }: &JudgedPart| PartOfRun {
             part: result.part().to_string(),
             directory: directory.clone(),
-            valid: result.verdict.valid,
+            valid: verdict.valid,
             requests: result.requests(),
-            skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first),
+            skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first + result.drift_ns()),
         };
         Ok(PartsSum {
-            heading: first.heading.clone(),
+            heading: Heading {
+                load_words: first.label.words_of_whole(&first.heading.load_words),
+                ..first.heading.clone()
+            },
             limits: first.limits.clone(),
-            thresholds: first.thresholds.clone(),
-            until: parts.iter().map(|(_, result)| result.until).max().unwrap_or_default(),
+            thresholds: first.label.thresholds.clone(),
+            until: parts.iter().map(|part| part.result.until).max().unwrap_or_default(),
             started_unix_ns: start,
             missing: missing(&parts),
             invalid: parts.iter().filter_map(invalid).collect(),
@@ -281,11 +322,11 @@ impl PartsSum {
 }
 
 /// Units that none of `parts` has, each run of them as one part.
-fn missing(parts: &[(String, PartResult)]) -> Vec<Part> {
-    let of = parts[0].1.part().of();
+fn missing(parts: &[JudgedPart]) -> Vec<Part> {
+    let of = parts[0].result.part().of();
     let mut missing = Vec::new();
     let mut next = 0;
-    for own in parts.iter().map(|(_, result)| result.part().own()).chain(std::iter::once(of..of)) {
+    for own in parts.iter().map(|part| part.result.part().own()).chain(std::iter::once(of..of)) {
         if next < own.start {
             missing.extend(Part::units(next + 1, own.start, of));
         }
@@ -295,40 +336,45 @@ fn missing(parts: &[(String, PartResult)]) -> Vec<Part> {
 }
 
 /// The part and its first cause, if it was invalid by itself.
-fn invalid((directory, result): &(String, PartResult)) -> Option<String> {
-    let cause = result.verdict.first_cause()?;
+fn invalid(JudgedPart { directory, result, verdict }: &JudgedPart) -> Option<String> {
+    let cause = verdict.first_cause()?;
     let note = cause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
     Some(format!("{} in {directory} is invalid: {}{note}", result.part(), cause.name))
 }
 
 /// Checks that parts, in the order of their units, are of one run, and none is there twice.
-fn check_apart(parts: &[(String, PartResult)]) -> Result<(), PartsError> {
-    let (first, of_first) = &parts[0];
-    for (other, result) in &parts[1..] {
-        let differ = |what| Err(PartsError::Differ { first: first.clone(), other: other.clone(), what });
-        let (own, others) = (of_first, result);
-        if own.part().of() != others.part().of() {
-            return differ(format!("{} and {}", own.part(), others.part()));
-        }
-        if own.heading.farfield != others.heading.farfield {
-            return differ(format!("farfield {} and {}", own.heading.farfield, others.heading.farfield));
-        }
-        if own.scenario() != others.scenario() {
-            return differ(first_difference(own.scenario(), others.scenario()));
-        }
-        if own.fold.window() != others.fold.window() {
-            return differ("their measured parts differ".to_owned());
+fn check_apart(parts: &[JudgedPart]) -> Result<(), PartsError> {
+    let first = &parts[0];
+    for other in &parts[1..] {
+        if let Some(what) = difference(&first.result, &other.result) {
+            let (first, other) = (first.directory.clone(), other.directory.clone());
+            return Err(PartsError::Differ { first, other, what });
         }
     }
     for pair in parts.windows(2) {
-        let ((first, own), (other, next)) = (&pair[0], &pair[1]);
-        if next.part().own().start < own.part().own().end {
-            let (unit, of) = (next.part().own().start + 1, own.part().of());
-            let unit = Part::new(unit, of).unwrap_or_default();
-            return Err(PartsError::Twice { first: first.clone(), other: other.clone(), unit });
+        let (own, next) = (pair[0].result.part(), pair[1].result.part());
+        if next.own().start < own.own().end {
+            let (first, other) = (pair[0].directory.clone(), pair[1].directory.clone());
+            let unit = Part::new(next.own().start + 1, own.of()).unwrap_or_default();
+            return Err(PartsError::Twice { first, other, unit });
         }
     }
     Ok(())
+}
+
+/// How two parts are not of one run, if they are not.
+fn difference(one: &PartResult, other: &PartResult) -> Option<String> {
+    if one.part().of() != other.part().of() {
+        return Some(format!("{} and {}", one.part(), other.part()));
+    }
+    if one.heading.farfield != other.heading.farfield {
+        return Some(format!("farfield {} and {}", one.heading.farfield, other.heading.farfield));
+    }
+    if one.scenario() != other.scenario() {
+        return Some(first_difference(one.scenario(), other.scenario()));
+    }
+    let same = one.fold.window() == other.fold.window() && one.label.skew_max == other.label.skew_max;
+    (!same).then(|| "their measured parts differ".to_owned())
 }
 
 /// The first line in which two scenarios differ, as both have it.

@@ -167,6 +167,11 @@ impl Series {
         }
     }
 
+    /// True if no second is settled.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.settled.len() == 0 && self.late.is_empty()
+    }
+
     /// Number of events past the longest series, which are in no row.
     pub fn outside(&self) -> u64 {
         self.outside

@@ -75,6 +75,13 @@ impl Default for Settling {
 }
 
 impl Settling {
+    /// False if a stretch is longer than time.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.length_bits < u64::BITS
+            && self.counts.len() <= STRETCHES_MAX
+            && self.counts.len() == self.sums_ns.len()
+    }
+
     /// Counts a request, if it was successful.
     pub fn record(&mut self, sample: &Sample) {
         if let Some(time) = sample.success_time() {

@@ -209,7 +209,8 @@ impl Verdict {
         self.valid &= check.state != CheckState::Failed;
         let check =
             if check.state == CheckState::Failed { check.advised(|| advice.to_owned()) } else { check };
-        self.checks.push(check);
+        // What may be the cause of another's failure stands before it.
+        self.checks.insert(0, check);
     }
 
     /// The checks that failed.

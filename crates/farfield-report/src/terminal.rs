@@ -125,12 +125,21 @@ fn heading(summary: &Summary) -> Vec<String> {
     vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
 }
 
+/// The parts of the run, where it is made of several.
+fn parts(summary: &Summary) -> Option<String> {
+    let skew = summary.parts.iter().filter_map(|part| part.skew_ns).max();
+    let skew = skew.map_or_else(String::new, |skew| format!("; started within {}", time(skew)));
+    let names: Vec<&str> = summary.parts.iter().map(|part| part.part.as_str()).collect();
+    (!names.is_empty())
+        .then(|| labelled("parts", &fit(&format!("{}{skew}", names.join(", ")), COLUMNS - LABEL)))
+}
+
 /// Lines below the heading, where there is room for them: the clients' path, and the user's note.
 fn path_and_note(summary: &Summary) -> Vec<String> {
     let path = summary.heading.path.iter().map(|path| labelled("path", path));
     let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
     let note = note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line));
-    path.chain(note).collect()
+    path.chain(parts(summary)).chain(note).collect()
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

@@ -11,7 +11,18 @@ use std::num::NonZeroU32;
 /// The longest part: what is kept of each second takes some 2 kB.
 const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
+/// Units of a part at most, where each takes a thread.
+const UNITS_MOST: usize = 256;
+
 impl Scenario {
+    /// Makes a run that is all of its parts one without parts, but in virtual time, where users of one unit share
+    /// what is left to the next visitor.
+    pub(crate) fn make_whole(&mut self) {
+        if self.run.part.is_whole() && self.plane != PlaneKind::Simulated {
+            self.run.part = Part::WHOLE;
+        }
+    }
+
     /// The scenario as TOML without what may differ between the parts of a run: which part it is, when it
     /// starts, its name, files, workers and processors.
     pub(crate) fn shared_by_parts(&self) -> String {
@@ -41,6 +52,16 @@ impl Scenario {
         if self.run.warm_up + self.run.duration > LONGEST {
             return refuse(
                 "a part keeps what happened in each second until it ends: a day at most; write a shorter run.duration",
+            );
+        }
+        if !self.aborts.is_empty() {
+            let sentence =
+                "a condition that ends a run would end this part alone; leave it out, or make the run whole";
+            return Err(Mistake::at("aborts", sentence));
+        }
+        if part.own().len() > UNITS_MOST && self.plane != PlaneKind::Simulated {
+            return refuse(
+                "each unit of a part takes a worker thread: 256 at most; cut the run into fewer units",
             );
         }
         if self.run.set_aside {

@@ -200,6 +200,7 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
         scenario.name = stem;
     }
     scenario.name_hosts();
+    scenario.make_whole();
     scenario.measure_stages(document);
     scenario.play_recording(document);
     let timeout = Policy::request_timeout_for(scenario.run.duration);

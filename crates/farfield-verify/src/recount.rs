@@ -509,6 +509,7 @@ impl<'a> Recount<'a> {
                 let of_flow =
                     |flow: &AskedFlow| flow.load.expected_arrivals(instant(self.from), instant(self.to));
                 let expected: Option<f64> = arriving.map(of_flow).sum();
+                let expected = expected.map(|all| all * asked.part.share());
                 let expected = match expected {
                     // The run may have ended before its measured part.
                     Some(expected) if self.ended_early => {

@@ -6,7 +6,7 @@
 use crate::paths::PathDelay;
 use crate::set_aside::SetAside;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Opened, ReplyEvent, Window};
+use farfield_base::{Instant, Opened, Part, ReplyEvent, Window};
 use farfield_traffic::LoadModel;
 use serde_json::Value;
 
@@ -67,6 +67,8 @@ pub struct Asked {
     /// Names and ports of these hosts, as requests for them have them, where no request says another; none
     /// where users ask one alone.
     pub authorities: Vec<Option<String>>,
+    /// The part of the run whose samples these are.
+    pub part: Part,
     /// The seed.
     pub seed: Seed,
     /// The connection policy.

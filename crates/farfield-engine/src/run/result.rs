@@ -56,13 +56,12 @@ fn leave_monitors(directory: &RunDirectory, collector: &Collector<'_>) -> Result
 fn leave_part(
     directory: &RunDirectory,
     collector: &Collector<'_>,
-    summary: &Summary,
     until: Instant,
 ) -> Result<(), RunDirectoryError> {
     let Some(label) = collector.part.clone() else { return Ok(()) };
     let counted = (&collector.fold, &collector.stats);
     let mut packed = Vec::new();
-    PartResult::new(label, collector.context, counted, until, &summary.verdict)
+    PartResult::new(label, collector.context, counted, until)
         .write(&mut packed)
         .map_err(|error| directory.refused(PART_FILE, error))?;
     directory.replace(PART_FILE, &packed)
@@ -78,7 +77,6 @@ fn leave_files(
     started: u64,
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
-    leave_part(directory, collector, summary, until)?;
     directory.write_failures(&collector.fold)?;
     let rows = collector.fold.series().copy(&collector.stats.connections_open, &|| {});
     let mut parquet = Vec::new();
@@ -92,5 +90,7 @@ fn leave_files(
     let mut log = Vec::new();
     let started = Duration::from_secs(started);
     hlog::write(&collector.fold, &collector.stats, started, until, &mut log).expect("memory takes all");
-    directory.replace(HISTOGRAMS, &log)
+    directory.replace(HISTOGRAMS, &log)?;
+    // Last: a part that lacks a file is none that can be merged.
+    leave_part(directory, collector, until)
 }

@@ -8,18 +8,30 @@ use std::thread;
 
 /// Time for threads that are up to get their users before the run's clock starts.
 const LEAD: Duration = Duration::from_ms(20);
-/// Time before a start at which what is left to do begins: reading the machine, starting threads.
-const READY: Duration = Duration::from_ms(200);
+/// Time before a start at which files and captures are begun, and users made.
+pub(super) const FILES: Duration = Duration::from_secs(3);
+/// Time before a start at which the machine is read, and threads are started.
+pub(super) const THREADS: Duration = Duration::from_ms(200);
 /// The longest sleep before a start, after which a wish to end is seen.
 const NAP: Duration = Duration::from_ms(100);
 
-/// The time at which a run was to start is over.
+/// Why a run did not start when it was to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "run.start-at was {late} ago when all was ready: give a later time, or set the clocks of the machines (NTP)"
-)]
-pub struct StartError {
-    late: Duration,
+pub enum StartError {
+    /// The time is over.
+    #[error("run.start-at was {} ago when all was ready: give a later time, or set the clocks of the machines (NTP)", in_words(*late))]
+    Late {
+        /// Since when.
+        late: Duration,
+    },
+    /// The run was interrupted before it.
+    #[error("interrupted before its start: nothing was measured")]
+    Interrupted,
+}
+
+/// A time that people wait or have waited for, to the second where it is long.
+fn in_words(time: Duration) -> Duration {
+    if time < Duration::from_secs(10) { time } else { Duration::from_secs(time.as_ns() / 1_000_000_000) }
 }
 
 /// Checks that a start at `unix_ns` is still to come.
@@ -27,16 +39,22 @@ pub(crate) fn ahead(unix_ns: Option<u64>) -> Result<(), StartError> {
     unix_ns.map_or(Ok(()), |unix_ns| ahead_of(unix_ns).map(drop))
 }
 
-/// Waits until shortly before a start at `unix_ns`, in nanoseconds since 1970, or until `stop` is set.
+/// Waits until `ahead` before a start at `unix_ns`, in nanoseconds since 1970.
+///
+/// # Errors
+/// If the start is over, or `stop` is set.
 #[expect(clippy::disallowed_methods, reason = "a wall-clock time is waited for, which no event tells of")]
-pub(super) fn wait(unix_ns: Option<u64>, stop: &AtomicBool) -> Result<(), StartError> {
+pub(super) fn wait(unix_ns: Option<u64>, ahead: Duration, stop: &AtomicBool) -> Result<(), StartError> {
     let Some(unix_ns) = unix_ns else { return Ok(()) };
     loop {
-        let ahead = ahead_of(unix_ns)?;
-        if ahead <= READY || stop.load(Ordering::Relaxed) {
+        let left = ahead_of(unix_ns)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(StartError::Interrupted);
+        }
+        if left <= ahead {
             return Ok(());
         }
-        thread::sleep((ahead - READY).min(NAP).to_std());
+        thread::sleep((left - ahead).min(NAP).to_std());
     }
 }
 
@@ -54,7 +72,7 @@ fn ahead_of(unix_ns: u64) -> Result<Duration, StartError> {
     let now = Clock::starting_in(Duration::ZERO).start_unix_ns();
     match unix_ns.checked_sub(now) {
         Some(ahead) => Ok(Duration::from_ns(ahead)),
-        None => Err(StartError { late: Duration::from_ns(now - unix_ns) }),
+        None => Err(StartError::Late { late: Duration::from_ns(now - unix_ns) }),
     }
 }
 
@@ -66,16 +84,16 @@ mod tests {
     fn a_run_starts_when_it_was_asked_to() {
         let now = Clock::starting_in(Duration::ZERO).start_unix_ns();
         let at = now + Duration::from_ms(400).as_ns();
-        wait(Some(at), &AtomicBool::new(false)).unwrap();
+        wait(Some(at), THREADS, &AtomicBool::new(false)).unwrap();
         let ahead = ahead_of(at).unwrap();
-        assert!(ahead <= READY, "{ahead}");
+        assert!(ahead <= THREADS, "{ahead}");
         let start = clock(Some(at)).unwrap().start_unix_ns();
         assert!(start.abs_diff(at) < 50_000, "{start} for {at}");
     }
 
     #[test]
     fn a_start_that_is_over_is_refused() {
-        let error = wait(Some(1_000_000_000), &AtomicBool::new(false)).unwrap_err().to_string();
+        let error = wait(Some(1_000_000_000), FILES, &AtomicBool::new(false)).unwrap_err().to_string();
         assert!(error.contains("run.start-at was") && error.contains("NTP"), "{error}");
         assert!(clock(Some(1)).is_err() && clock(None).is_ok());
     }
@@ -83,6 +101,6 @@ mod tests {
     #[test]
     fn a_wish_to_end_ends_the_wait() {
         let far = Clock::starting_in(Duration::from_secs(3_600)).start_unix_ns();
-        assert_eq!(wait(Some(far), &AtomicBool::new(true)), Ok(()));
+        assert_eq!(wait(Some(far), FILES, &AtomicBool::new(true)), Err(StartError::Interrupted));
     }
 }

@@ -1,6 +1,6 @@
 //! Sums of what the engines of several parts recorded about themselves.
 
-use super::PartResult;
+use super::JudgedPart;
 use crate::engine_stats::{AddressStats, Arrivals, EngineStats, NetworkStats, TopologyStats};
 use farfield_base::Merge;
 use farfield_base::merge::{by_place, most};
@@ -135,7 +135,7 @@ fn add_network(whole: &mut NetworkStats, part: &NetworkStats) {
 
 /// Leaves out what is one machine's, where there are several parts: its part has judged it, and a sum over
 /// machines would be of none. Warnings are said with the part that they are of.
-pub(super) fn forget_machines(stats: &mut EngineStats, parts: &[(String, PartResult)]) {
+pub(super) fn forget_machines(stats: &mut EngineStats, parts: &[JudgedPart]) {
     if parts.len() < 2 {
         return;
     }
@@ -143,7 +143,7 @@ pub(super) fn forget_machines(stats: &mut EngineStats, parts: &[(String, PartRes
     (stats.server_limits, stats.bottleneck, stats.clock) = (None, None, None);
     stats.other_processes.clear();
     stats.captures.clear();
-    let of_part = |(_, result): &(String, PartResult)| {
+    let of_part = |JudgedPart { result, .. }: &JudgedPart| {
         let part = result.part();
         result.stats.warnings.iter().map(move |warning| format!("part {part}: {warning}")).collect::<Vec<_>>()
     };

@@ -25,23 +25,21 @@ fn label(part: &str) -> PartLabel {
     PartLabel {
         part: part.parse().unwrap(),
         scenario: "seed = 1\nname = \"a\"\n".to_owned(),
+        thresholds: vec!["p99<1s".parse().unwrap()],
         skew_max: Duration::from_ms(100),
     }
 }
 
 /// A part with these counts, after it was written and read.
-fn kept(label: PartLabel, (fold, stats): (&Fold, &EngineStats)) -> PartResult {
+fn kept(label: PartLabel, (fold, stats): (&Fold, &EngineStats)) -> JudgedPart {
     let (heading, limits) = (heading(), VerdictLimits::default());
-    let context = SummaryContext {
-        heading: &heading,
-        limits: &limits,
-        thresholds: &["p99<1s".parse().unwrap()],
-        series_file: None,
-    };
+    let heading = Heading { load_words: PartLabel::words(label.part, "open"), ..heading };
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
     let verdict = Summary::new(context, fold, stats, END).verdict;
     let mut file = Vec::new();
-    PartResult::new(label, context, (fold, stats), END, &verdict).write(&mut file).unwrap();
-    PartResult::read(&file[..]).unwrap()
+    PartResult::new(label, context, (fold, stats), END).write(&mut file).unwrap();
+    let result = PartResult::read(&file[..]).unwrap();
+    JudgedPart { directory: String::new(), result, verdict }
 }
 
 /// The good run's 200 requests, every `of`-th from `first` on, with what the engine says of so many.
@@ -88,11 +86,12 @@ fn failure_of(sample: &Sample) -> Note {
     }))
 }
 
-fn named(parts: Vec<PartResult>) -> Vec<(String, PartResult)> {
-    parts.into_iter().enumerate().map(|(number, part)| (format!("dir-{number}"), part)).collect()
+fn named(parts: Vec<JudgedPart>) -> Vec<JudgedPart> {
+    let name = |(number, part)| JudgedPart { directory: format!("dir-{number}"), ..part };
+    parts.into_iter().enumerate().map(name).collect()
 }
 
-fn of_shares(all: &[(&str, u64)], of: u64) -> Vec<(String, PartResult)> {
+fn of_shares(all: &[(&str, u64)], of: u64) -> Vec<JudgedPart> {
     let part = |(part, first): &(&str, u64)| {
         let (fold, stats) = share(*first, of);
         kept(label(part), (&fold, &stats))
@@ -103,7 +102,7 @@ fn of_shares(all: &[(&str, u64)], of: u64) -> Vec<(String, PartResult)> {
 #[test]
 fn what_is_read_is_what_was_written() {
     let (fold, stats) = share(1, 2);
-    let part = kept(label("1/2"), (&fold, &stats));
+    let part = kept(label("1/2"), (&fold, &stats)).result;
     assert_eq!(part.stats, stats);
     let text = |fold: &Fold| serde_json::to_string(fold).unwrap();
     assert_eq!(text(&part.fold), text(&fold));
@@ -123,6 +122,7 @@ fn the_sum_is_the_run() {
     let mut expected = Summary::new(context, &whole, &stats, END);
     let found = halves.summary(None);
     assert!(found.verdict.valid, "{:?}", found.verdict.failed().collect::<Vec<_>>());
+    assert_eq!((found.heading.load_words.as_str(), found.thresholds.len()), ("open", 1));
     assert_eq!(found.steady.times, expected.steady.times);
     assert_eq!((&found.steady, &found.failures), (&expected.steady, &expected.failures));
     assert_eq!((found.steady.requests, found.failures[0].instead.as_deref()), (200, Some("nothing")));
@@ -156,7 +156,7 @@ fn order_and_grouping_do_not_matter() {
 
 #[test]
 fn what_is_missing_or_invalid_makes_the_run_invalid() {
-    let failed = |parts: Vec<(String, PartResult)>| {
+    let failed = |parts: Vec<JudgedPart>| {
         let summary = PartsSum::of(parts).unwrap().summary(None);
         let check = summary.verdict.checks.iter().find(|check| check.name == "parts").unwrap().clone();
         assert!(!summary.verdict.valid);
@@ -167,7 +167,7 @@ fn what_is_missing_or_invalid_makes_the_run_invalid() {
     let mut one_invalid = of_shares(&[("1/2", 0), ("2/2", 1)], 2);
     let (fold, mut stats) = share(1, 2);
     stats.samples_lost = 3;
-    one_invalid[1].1 = kept(label("2/2"), (&fold, &stats));
+    one_invalid[1] = JudgedPart { directory: "dir-1".to_owned(), ..kept(label("2/2"), (&fold, &stats)) };
     let note = failed(one_invalid);
     assert!(note.contains("2/2 in dir-1 is invalid: samples-lost"), "{note}");
 }
@@ -176,8 +176,8 @@ fn what_is_missing_or_invalid_makes_the_run_invalid() {
 fn starts_apart_are_judged_by_what_the_load_bears() {
     let at = |starts: [u64; 2]| {
         let mut parts = of_shares(&[("1/2", 0), ("2/2", 1)], 2);
-        for ((_, part), start_unix_ns) in parts.iter_mut().zip(starts) {
-            part.stats.clock = Some(crate::RunClock { start_unix_ns, drift_ns: 0 });
+        for (part, start_unix_ns) in parts.iter_mut().zip(starts) {
+            part.result.stats.clock = Some(crate::RunClock { start_unix_ns, drift_ns: 0 });
         }
         PartsSum::of(parts).unwrap().summary(None)
     };
@@ -193,7 +193,7 @@ fn starts_apart_are_judged_by_what_the_load_bears() {
 fn parts_of_other_runs_are_refused() {
     let (fold, stats) = share(0, 2);
     let part = |label: PartLabel| kept(label, (&fold, &stats));
-    let refused = |parts: Vec<PartResult>| PartsSum::of(named(parts)).unwrap_err().to_string();
+    let refused = |parts: Vec<JudgedPart>| PartsSum::of(named(parts)).unwrap_err().to_string();
     let other = PartLabel { scenario: "seed = 2\nname = \"a\"\n".to_owned(), ..label("2/2") };
     assert_eq!(
         refused(vec![part(label("1/2")), part(other)]),
@@ -203,9 +203,10 @@ fn parts_of_other_runs_are_refused() {
     let twice = refused(vec![part(label("2..4/5")), part(label("1..3/5"))]);
     assert_eq!(twice, "dir-1 and dir-0 both have 2/5: a part of a run is counted once");
     let mut older = part(label("2/2"));
-    older.heading.farfield = "0.0.9".to_owned();
+    older.result.heading.farfield = "0.0.9".to_owned();
     assert!(refused(vec![part(label("1/2")), older]).contains("farfield 0.1.0 and 0.0.9"));
-    let shorter = kept(label("2/2"), (&crate::fold::scene::fold(window(0, 500), &[]), &stats));
+    let mut shorter = part(label("2/2"));
+    shorter.result.fold = crate::fold::scene::fold(window(0, 500), &[]);
     assert!(refused(vec![part(label("1/2")), shorter]).contains("measured parts differ"));
     assert_eq!(PartsSum::of(Vec::new()).unwrap_err(), PartsError::Nothing);
 }
@@ -213,12 +214,17 @@ fn parts_of_other_runs_are_refused() {
 #[test]
 fn damaged_files_are_refused() {
     let (fold, stats) = share(0, 2);
-    let mut part = kept(label("1/2"), (&fold, &stats));
+    let mut part = kept(label("1/2"), (&fold, &stats)).result;
     part.version = 7;
     let mut file = Vec::new();
     part.write(&mut file).unwrap();
     let error = PartResult::read(&file[..]).unwrap_err();
     assert!(error.to_string().contains("version 7"), "{error}");
+    let mut late = kept(label("1/2"), (&fold, &stats)).result;
+    late.until = END + Duration::from_ns(1);
+    let mut beyond = Vec::new();
+    late.write(&mut beyond).unwrap();
+    assert!(matches!(PartResult::read(&beyond[..]), Err(PartError::Io(_))));
     let half = &file[..file.len() / 2];
     for damaged in [&b""[..], b"no such thing", half] {
         assert!(matches!(PartResult::read(damaged), Err(PartError::Io(_))));

@@ -4,6 +4,7 @@ use crate::Scenario;
 use crate::flow::FlowScenario;
 use farfield_base::{Duration, Rate};
 use farfield_engine::plane::{EmulatedNetwork, Plane, PlaneKind, PreparedPlane};
+use farfield_measure::parts::PartLabel;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::Origin;
 use farfield_testbed::live::Location;
@@ -51,7 +52,7 @@ impl Scenario {
             target,
             seed: self.seed,
             load,
-            load_words,
+            load_words: PartLabel::words(self.run.part, &load_words),
             path: Some(self.path_in_words(network)),
             started_at,
         }

@@ -128,6 +128,7 @@ impl Scene {
                 gateway_is_first: false,
             },
             asked: Asked {
+                part: farfield_base::Part::WHOLE,
                 hosts: Vec::new(),
                 authorities: Vec::new(),
                 flows: vec![AskedFlow {

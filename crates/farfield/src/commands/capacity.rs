@@ -48,6 +48,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let goals = goals.map(Goals::with_errors_bounded);
     let overlay = overlay(flags);
     let plan = super::run::read(Some(&flags.what), &overlay)?;
+    super::run::refuse_part(&plan, "a search for capacity")?;
     let searched = searched(flags, goals.as_ref(), &plan)?;
     let load = RisingLoad::of(&plan)?;
     let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));

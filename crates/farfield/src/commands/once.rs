@@ -25,6 +25,7 @@ use std::thread;
 /// Runs one session of the scenario that the flags name.
 pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let mut plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    super::run::refuse_part(&plan, "`farfield try`")?;
     // Before anything that makes threads: a process of several cannot enter a user namespace.
     plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =

@@ -11,10 +11,11 @@ use crate::metrics::{MetricsTargets, listen};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::{Progress, Shown, Watch};
+use farfield_base::Part;
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
-    Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
-    tls_probe,
+    Output, RunDirectory, RunDirectoryError, RunError, SetUpError, Settings, StartError, descriptors,
+    interrupt, preflight, tls_probe,
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
@@ -124,6 +125,17 @@ pub struct Done {
     pub exit: Exit,
 }
 
+/// Refuses a part of a run in a command that makes runs of its own.
+pub(super) fn refuse_part(plan: &RunPlan, command: &str) -> Result<(), Problem> {
+    let run = &plan.scenario().run;
+    let key = match (run.part == Part::WHOLE, run.start_at) {
+        (false, _) => "run.part",
+        (true, Some(_)) => "run.start-at",
+        (true, None) => return Ok(()),
+    };
+    Err(Problem::usage(format!("{key}: {command} makes whole runs, when it comes to them; leave this out")))
+}
+
 /// Runs the plan.
 pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let has_programs = !plan.programs().is_empty();
@@ -175,7 +187,10 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     progress.end();
     end_with_tear_down(&settings, shown);
     drop(settings);
-    let mut summary = ran.map_err(Problem::failed)?;
+    let mut summary = ran.map_err(|error| match error {
+        RunError::Start(StartError::Interrupted) => Problem::interrupted(error),
+        error => Problem::failed(error),
+    })?;
     drop(origin);
     if verifies && directory.join("capture.pcapng").exists() {
         verify::at_the_end(&directory, &mut summary, stop.load(Ordering::Relaxed));

@@ -107,6 +107,7 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
 /// Makes the runs of what is asked, and prints what follows from them.
 pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
     let read = super::run::read(asked.what, &asked.overlay)?;
+    super::run::refuse_part(&read, "a sweep, or a run that is repeated,")?;
     let planned = plan::of(asked, &read)?;
     let folder = asked.design.out.clone().unwrap_or_else(|| free_folder(&read.scenario().name, asked.name));
     let opened = farfield_files::output::folder(&folder);

@@ -438,6 +438,7 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
         flows: plan.flows().map(flow).collect(),
         hosts: scenario.hosts_in_results(),
         authorities: scenario.authorities(),
+        part: scenario.run.part,
         seed: Seed(scenario.seed),
         policy: AskedPolicy {
             requests_max: policy.requests_max(),

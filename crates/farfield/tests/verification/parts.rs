@@ -49,6 +49,14 @@ path = "/leaf"
 body = "some words"
 "#;
 
+/// Requests of a list.
+const LISTED: &str = "plane = 'simulated'\n[run]\nduration = '1s'\n[requests]\nfile = 'list.txt'\n\
+                      [load]\nmodel = 'open'\narrivals = '90/s'\n";
+
+/// Arrivals that are counted.
+const COUNTED: &str = "plane = 'simulated'\nthresholds = ['rate>150/s']\n[run]\nduration = '2s'\n\
+                       [network]\nclients = 40\nrtt = '30ms'\n[load]\nmodel = 'open'\narrivals = '200/s'\n";
+
 /// The run of `parts`, each in a process of its own, in `directory`.
 fn merged(place: &Place, parts: &[&str], directory: &str) -> Ended {
     let names: Vec<String> = parts.iter().map(|part| part.replace('/', "-of-")).collect();
@@ -132,6 +140,19 @@ fn what_is_no_run_is_refused_and_what_is_missing_is_said() {
     refused("3-3 1-3 3-3", &["both have 3/3", "counted once"]);
     refused("1-3 undivided", &["`undivided` holds no part.json.zst", "--part"]);
     refused("1-3 nowhere", &["nowhere"]);
+    // Two parts in which other requests were made by one name.
+    let list = |names: &str| place.write("list.txt", names);
+    place.write("l.toml", LISTED);
+    list("/a?x=1\n");
+    place.farfield("run l.toml --part 1/2 -q -o l1").exits(0);
+    list("/a?heavy=1\n");
+    place.farfield("run l.toml --part 2/2 -q -o l2").exits(0);
+    refused("l1 l2", &["of different runs", "inputs.json"]);
+    // Samples of another part.
+    fs::copy(place.path("3-3/samples.parquet"), place.path("1-3/samples.parquet")).expect("a copy");
+    refused("1-3 3-3 -o retried", &["samples.parquet cannot be read", "the part's figures are of"]);
+    let begun = place.path("retried/scenario.toml").exists();
+    assert!(!begun, "what cannot be read is found before anything is written");
     place.write("1-3/part.json.zst", "no such thing");
     refused("1-3 3-3", &["part.json.zst cannot be read"]);
     assert!(!place.path("farfield-runs").exists(), "nothing is begun before all parts are read");
@@ -144,6 +165,11 @@ fn what_is_no_run_is_refused_and_what_is_missing_is_said() {
     wrong("--start-at 2036-12-01T09:30:00Z", &["--start-at", "virtual time"]);
     wrong("--part 1/2 --plane emulated", &["--part", "emulated"]);
     wrong("--part 1/2 --set network.shared.rate=9Mbit", &["network.shared"]);
+    let whole = |words: &str, says: &[&str]| place.farfield(words).exits(2).says(says);
+    whole("capacity s.toml --set run.part=1/2 --slo p99<1s", &["run.part", "whole runs"]);
+    whole("run s.toml --part 1/2 --repeats 2", &["run.part", "whole runs"]);
+    whole("sweep s.toml --set run.part=1/2 --vary seed=1,2", &["run.part", "whole runs"]);
+    wrong("--part 1/2 --abort p99<1s", &["--abort", "this part alone"]);
     let server = place.serve("");
     let late = format!("run {} -q --start-at 2026-01-01T00:00:00Z", server.url);
     place.farfield(&late).exits(1).says(&["run.start-at was", "ago"]);
@@ -216,4 +242,57 @@ fn two_processes_load_one_server() {
     let failed = apart.summary().verdict.checks.into_iter().find(|check| check.name == "start-skew");
     assert_eq!(failed.expect("a check").state, CheckState::Failed);
     nginx.end();
+}
+
+/// A part's own packets are held against the part's load, and a verdict that is given behind the part's end
+/// counts in the whole.
+#[test]
+fn packets_of_parts_are_held_against_their_loads() {
+    let place = Place::new();
+    place.write("s.toml", COUNTED);
+    for part in ["1", "2"] {
+        place.farfield(&format!("run s.toml --part {part}/2 --capture -q -o {part}")).exits(0);
+        place.farfield(&format!("verify {part}")).exits(0);
+    }
+    prints(&place.farfield("report 1").exits(0), &["part 1/2 of open", "VALID"]);
+    let ended = place.farfield("merge 1 2 -o whole").exits(0);
+    prints(&ended, &["parts       1/2, 2/2", "VALID"]);
+    assert!(!ended.stdout.contains("part 1/2 of"), "{}", ended.stdout);
+    // As a check against packets leaves it.
+    let path = place.path("2/summary.json");
+    let text = fs::read_to_string(&path).expect("a summary");
+    let mut summary = Summary::from_json(&text).expect("a summary");
+    let what = "Samples and packets agree.";
+    summary.verdict.fail("capture-agrees", what, "planted".to_owned(), "nothing");
+    fs::write(&path, summary.to_json()).expect("own file");
+    let invalid = place.farfield("merge 1 2 -o invalid").exits(3);
+    prints(&invalid, &["INVALID", "2/2 in 2 is", "capture-agrees"]);
+}
+
+/// Thresholds are of the whole, and no part judges by them.
+#[test]
+fn thresholds_are_of_the_whole() {
+    let place = Place::new();
+    place.write("s.toml", COUNTED);
+    for part in ["1", "2"] {
+        place.farfield(&format!("run s.toml --part {part}/2 -q -o {part}")).exits(0);
+    }
+    prints(&place.farfield("merge 1 2 -o whole").exits(0), &["thresholds", "rate>150/s"]);
+    prints(&place.farfield("merge 1 -o half").exits(3), &["rate>150/s"]);
+}
+
+/// Ctrl-C ends the wait for a start, and all units in one process are a run without parts.
+#[test]
+fn waiting_for_a_start_ends_and_a_whole_has_no_parts() {
+    let place = Place::new();
+    let server = place.serve("");
+    let at = in_a_while(Duration::from_secs(200));
+    let waiting = place.begin(&format!("run {} -q -d 1s -o waited --start-at {at}", server.url));
+    poll("the run to wait", || place.path("waited/inputs.json").exists().then_some(()));
+    waiting.signal(crate::common::Signal::INT);
+    let ended = waiting.ended().exits(130);
+    ended.says(&["interrupted before its start"]);
+    let words = format!("run {} -q -d 500ms --warm-up 0s -c 4 --part 1..3/3 -t 1 -o all {CALM}", server.url);
+    place.farfield(&words).exits(0);
+    assert!(!place.path("all/part.json.zst").exists());
 }
