@@ -43,6 +43,7 @@ pages! {
     loops: "docs/explanation/loops.md";
     planes: "docs/explanation/planes.md";
     coming_from: "docs/coming-from.md";
+    cluster: "docs/cluster.md";
     command_line: "docs/command-line.md";
     compare: "docs/compare.md";
     experiments_howto: "docs/experiments-howto.md";
