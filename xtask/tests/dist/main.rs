@@ -4,4 +4,5 @@
 mod pipelines;
 mod release;
 mod root;
+mod script;
 mod systems;
