@@ -13,6 +13,7 @@ mod deploy;
 mod files;
 mod image;
 mod linkage;
+mod names;
 mod release;
 mod rpm;
 mod sbom;
@@ -136,10 +137,7 @@ fn earlier(out: &Path) -> Result<Vec<PathBuf>> {
     }
     for entry in fs::read_dir(out).with_context(|| format!("cannot read {}", out.display()))? {
         let entry = entry?;
-        let name = entry.file_name();
-        let is_release = name == checksums::NAME
-            || name == deploy::SCRIPT
-            || name.to_string_lossy().starts_with("farfield");
+        let is_release = entry.file_name().to_str().is_some_and(names::is_of_release);
         if !is_release || !entry.file_type()?.is_file() {
             bail!("{} is of no release: name another folder with --out", entry.path().display());
         }

@@ -11,6 +11,9 @@ use std::fs;
 /// The name of the script that installs a release.
 pub const SCRIPT: &str = "install.sh";
 
+/// The name of the formula of Homebrew.
+pub const FORMULA: &str = "farfield.rb";
+
 /// The script, as it is.
 pub fn script() -> Result<Artifact> {
     Ok((SCRIPT.to_owned(), read("deploy/install.sh")?.into_bytes()))
@@ -29,7 +32,7 @@ pub fn formula(release: &Release, linkage: &Linkage, archive: &Artifact, release
         .replace("@ARCHIVE@", name)
         .replace("@SHA256@", &sha256(content))
         .replace("@ARCHITECTURE@", architecture);
-    Ok(("farfield.rb".to_owned(), text.into_bytes()))
+    Ok((FORMULA.to_owned(), text.into_bytes()))
 }
 
 fn read(file: &str) -> Result<String> {

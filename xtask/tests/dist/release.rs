@@ -75,7 +75,17 @@ fn two_packagings_are_the_same_and_have_their_digests() {
     package(&program, &one);
     // The second one takes the place of another release, of which nothing stays.
     fs::create_dir(&other).expect("a folder");
-    fs::write(other.join("farfield_0.0.1_amd64.deb"), "").expect("a file");
+    for name in [
+        "farfield_0.0.1_amd64.deb",
+        "farfield-0.0.1-x86_64-linux.tar.gz",
+        "farfield-0.0.1-1.x86_64.rpm",
+        "farfield-0.0.1-py3-none-manylinux_2_17_aarch64.whl",
+        "farfield-0.0.1-rc.1-x86_64-oci.tar",
+        "farfield-0.0.1.cdx.json",
+        "farfield.rb",
+    ] {
+        fs::write(other.join(name), "").expect("a file");
+    }
     package(&program, &other);
     let sums = [&one, &other].map(|folder| fs::read_to_string(folder.join("SHA256SUMS")).expect("sums"));
     assert_eq!(sums[0], sums[1]);
@@ -89,7 +99,6 @@ fn what_is_of_no_release_is_refused_and_left_alone() {
     let place = tempfile::tempdir().expect("a folder");
     let out = place.path().join("out");
     fs::create_dir(&out).expect("a folder");
-    fs::write(out.join("thesis.txt"), "").expect("a file");
     let refused = |program: &Path, reason: &str| {
         let mut dist = Command::new(env!("CARGO_BIN_EXE_xtask"));
         dist.args(["dist", "--binary"]).arg(program).arg("--out").arg(&out);
@@ -98,9 +107,19 @@ fn what_is_of_no_release_is_refused_and_left_alone() {
         assert!(!output.status.success() && errors.contains(reason), "{errors}");
         assert_eq!(fs::read_dir(&out).expect("a folder").count(), 1);
     };
+    fs::write(out.join("thesis.txt"), "").expect("a file");
     let other_version = format!("is `farfield 0.0.1`, and the release is of `farfield {VERSION}`");
     refused(&small(place.path(), "0.0.1"), &other_version);
-    refused(&small(place.path(), VERSION), "thesis.txt is of no release");
+    let program = small(place.path(), VERSION);
+    refused(&program, "thesis.txt is of no release");
+    // Of a person's own files, whatever they begin with.
+    for name in
+        ["farfield-notes.md", "farfield-run", "farfield-0.2.0-x86_64-linux.tar.gz.part", "farfield-1.2.rpm"]
+    {
+        fs::remove_dir_all(&out).and_then(|()| fs::create_dir(&out)).expect("own folder");
+        fs::write(out.join(name), "").expect("a file");
+        refused(&program, &format!("{name} is of no release"));
+    }
 }
 
 #[test]
