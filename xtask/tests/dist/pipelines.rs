@@ -3,7 +3,8 @@
 //! The runner's part is done here: expressions are replaced, files for results are there, a step with
 //! `if: always()` runs behind one that failed.
 
-use crate::release::{folder, succeeds};
+use crate::release::{VERSION, folder, succeeds};
+use crate::script::{fake_curl, tiny};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -19,6 +20,14 @@ struct Script {
     name: String,
     variables: BTreeMap<String, String>,
     text: String,
+}
+
+/// The version that the action installs if it is given none.
+fn default_version(action: &str) -> String {
+    let behind = action.lines().skip_while(|line| *line != "  version:").skip(1);
+    let default =
+        behind.take_while(|line| depth(line) == 4).find_map(|line| line.trim().strip_prefix("default: "));
+    default.expect("a default").to_owned()
 }
 
 fn depth(line: &str) -> usize {
@@ -53,18 +62,18 @@ fn scripts(template: &str) -> Vec<Script> {
 }
 
 /// Runs the steps of the action one after the other, as a composite action's runner does; returns what the
-/// measuring one came to, and the path of the job's summary.
-fn act(place: &Path, release: &Path, run: &str) -> (Output, String) {
+/// measuring one came to, and the job's summary. Programs in `place/bin` are found first.
+fn act(place: &Path, release: &str, run: &str) -> (Output, String) {
     let template = fs::read_to_string("../action.yml").expect("an action");
     let root = fs::canonicalize("..").expect("a repository");
     let expressions = [
-        ("${{ inputs.release }}", release.to_str().expect("a plain path")),
+        ("${{ inputs.release }}", release),
+        ("${{ inputs.version }}", &default_version(&template)),
         ("${{ inputs.run }}", run),
         ("${{ inputs.directory }}", "out"),
         ("${{ github.action_path }}", root.to_str().expect("a plain path")),
         ("${{ github.server_url }}", "https://github.example"),
-        ("${{ github.action_repository }}", "owner/farfield"),
-        ("${{ github.action_ref }}", "v1"),
+        ("${{ github.action_repository || github.repository }}", "owner/farfield"),
     ];
     let files = ["GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"];
     for file in files {
@@ -83,7 +92,7 @@ fn act(place: &Path, release: &Path, run: &str) -> (Output, String) {
         }
         let added = fs::read_to_string(place.join("GITHUB_PATH")).expect("a file");
         let path = std::env::var("PATH").expect("a path");
-        bash.env("PATH", format!("{}:{path}", added.trim()));
+        bash.env("PATH", format!("{}:{}:{path}", place.join("bin").display(), added.trim()));
         for (name, value) in step.variables {
             let value = expressions.iter().fold(value, |value, (from, to)| value.replace(from, to));
             assert!(!value.contains("${{"), "{value}");
@@ -104,7 +113,7 @@ fn the_action_measures_and_fails_as_the_run_does() {
     let Some(folder) = folder(test) else { return };
     for (run, code) in [(RUN, 0), (BROKEN, 99)] {
         let place = tempfile::tempdir().expect("a folder");
-        let (output, summary) = act(place.path(), folder, run);
+        let (output, summary) = act(place.path(), folder.to_str().expect("a plain path"), run);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{errors}");
         let read = |name: &str| fs::read_to_string(place.path().join(name)).expect("a file");
@@ -120,9 +129,53 @@ fn the_action_expands_nothing() {
     let test = "the_action_expands_nothing";
     let Some(folder) = folder(test) else { return };
     let place = tempfile::tempdir().expect("a folder");
-    let (output, _) = act(place.path(), folder, "--note '$(touch planted) `touch planted`' --plane nowhere");
+    let (output, _) = act(
+        place.path(),
+        folder.to_str().expect("a plain path"),
+        "--note '$(touch planted) `touch planted`' --plane nowhere",
+    );
     assert_eq!(output.status.code(), Some(2));
     assert!(!place.path().join("planted").exists());
+}
+
+/// Words are given as they are quoted; where they cannot be split, there is no run with those before the
+/// mistake.
+#[test]
+fn the_action_takes_all_words_or_none() {
+    for (run, given) in [
+        ("--note 'two words' -n\n1 \"\" a\\ b", Some("<run><--note><two words><-n><1><><a b><-o><out>")),
+        ("-n 1 --threshold 'p99 < 1 ms", None),
+        ("-n 1 \"--threshold\np99<1ms\"", None),
+        ("", None),
+        (" \n ", None),
+    ] {
+        let place = tempfile::tempdir().expect("a folder");
+        let release = tiny(place.path());
+        let (output, _) = act(place.path(), release.to_str().expect("a plain path"), run);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let words = fs::read_to_string(place.path().join("words")).ok();
+        let code = fs::read_to_string(place.path().join("GITHUB_OUTPUT")).expect("a file");
+        assert_eq!(words.as_deref(), given, "{run}: {errors}");
+        if given.is_none() {
+            assert_eq!((output.status.code(), &*code), (Some(2), "code=2\n"), "{run}: {errors}");
+            assert!(errors.contains("::error::farfield is not run: the "), "{run}: {errors}");
+        }
+    }
+}
+
+/// An action that is pinned by a commit or a branch installs a release too: its own version's.
+#[test]
+fn the_action_installs_the_release_of_its_version() {
+    let action = fs::read_to_string("../action.yml").expect("an action");
+    assert_eq!(default_version(&action), format!("v{VERSION}"));
+    let page = fs::read_to_string("../docs/pipelines.md").expect("a page");
+    assert!(page.contains(&format!("uses: OWNER/farfield@v{VERSION} ")), "the page names another version");
+    let place = tempfile::tempdir().expect("a folder");
+    fake_curl(place.path(), &tiny(place.path()));
+    act(place.path(), "", "-n 1");
+    let words = fs::read_to_string(place.path().join("curl")).expect("words");
+    let sums = format!("https://github.example/owner/farfield/releases/download/v{VERSION}/SHA256SUMS");
+    assert!(words.lines().any(|line| line.ends_with(&sums)), "{words}");
 }
 
 #[test]
@@ -133,6 +186,12 @@ fn the_template_of_gitlab_installs_and_reports() {
     let parts = scripts(&fs::read_to_string("../deploy/gitlab-ci.yml").expect("a template"));
     let [before, after] = &parts[..] else { panic!("{parts:?}") };
     assert_eq!([&*before.name, &*after.name], ["before_script", "after_script"]);
+    let mut unset = Command::new("sh");
+    let output = unset.args(["-ec", &before.text]).env("FARFIELD_RELEASE", "").output().expect("sh starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("FARFIELD_RELEASE: is not set"), "{errors}");
+    // The project's own script of that name stays.
+    fs::write(place.path().join("install.sh"), "exit 1\n").expect("a file");
     // A runner runs the job's own script in the same shell, and what is behind it in another.
     let script = format!("{}farfield run {RUN} -o farfield-run\n", before.text);
     for text in [&script, &after.text] {
@@ -143,4 +202,5 @@ fn the_template_of_gitlab_installs_and_reports() {
     }
     let tests = fs::read_to_string(place.path().join("farfield.xml")).expect("tests");
     assert!(tests.contains("<testsuites name=\"farfield\""), "{tests}");
+    assert_eq!(fs::read_to_string(place.path().join("install.sh")).expect("a script"), "exit 1\n");
 }
