@@ -145,4 +145,14 @@ fn mistakes_planted_in_a_page_are_found() {
         let complaint = fails(&PAGE.replacen(right, wrong, 1)).expect_err(wrong);
         assert!(complaint.starts_with(said), "{wrong}: {complaint}");
     }
+    // Of a pipeline each command counts, but for one whose reader has read enough.
+    let pipe = |commands: &str| fails(&format!("```console\n$ {commands}\n```\n"));
+    assert_eq!(pipe("yes | head -1"), Ok(()));
+    let nowhere = pipe("farfield report nowhere | cat").expect_err("no such directory");
+    assert!(nowhere.contains("ended with exit code 2 instead of 0"), "{nowhere}");
+    let ended = pipe("true | sh -c 'kill -PIPE $$'").expect_err("the last one ends by the signal");
+    assert!(ended.contains("ended with exit code 141"), "{ended}");
+    // What a page writes into the scenarios is not the repository's.
+    assert_eq!(pipe("echo planted > scenarios/planted.toml"), Ok(()));
+    assert!(!Path::new(ROOT).join("scenarios/planted.toml").exists());
 }

@@ -15,7 +15,11 @@
 //!
 //! In a block of `console` commands begin with `$ `, and go on in the next line behind `\` or a line that
 //! begins with `> `; other lines are output. `$ cat NAME` of a file that is not there makes it. A block of
-//! `sh` is commands alone, and is one command if it has compound commands in it.
+//! `sh` is commands alone, and is one command if it has compound commands in it. Blocks begin at the left
+//! margin with three backquotes and one of [`LANGUAGES`], so that no block of commands is overlooked.
+
+/// Words behind the backquotes of blocks. Those of shells are `console` and `sh` alone.
+const LANGUAGES: [&str; 8] = ["", "console", "python", "sh", "sql", "text", "toml", "yaml"];
 
 /// A command of a page, or a file that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,9 +104,14 @@ impl Page {
                     open.content.push(line);
                 }
             } else if let Some(language) = line.strip_prefix("```") {
-                let language = language.trim();
+                let language = language.trim_end();
+                if !LANGUAGES.contains(&language) {
+                    return Err(format!("line {number}: a block in `{language}`, not in {LANGUAGES:?}"));
+                }
                 block =
                     Some(Block { line: number + 1, language, comment: comment.take(), content: Vec::new() });
+            } else if is_other_fence(line) {
+                return Err(format!("line {number}: a block begins with ``` at the left margin"));
             } else if let Some(words) = comment_of(line) {
                 match words.strip_prefix("setup: ") {
                     Some(setup) => page.command(number, setup.to_owned()),
@@ -126,7 +135,10 @@ impl Page {
             return Ok(());
         }
         if !["console", "sh"].contains(&block.language) {
-            return Ok(());
+            let prompt = (block.line..).zip(&block.content).find(|(_, line)| line.starts_with("$ "));
+            return prompt.map_or(Ok(()), |(number, _)| {
+                Err(format!("line {number}: a command in a block of `{}`, not of console", block.language))
+            });
         }
         if let Some(reason) = block.comment.and_then(|words| words.strip_prefix("not run: ")) {
             self.not_run.push((block.line, reason.to_owned()));
@@ -213,6 +225,13 @@ impl Page {
     }
 }
 
+/// True if a line begins a block that is indented, quoted, in a list, or between tildes.
+fn is_other_fence(line: &str) -> bool {
+    let text =
+        line.trim_start_matches(|letter: char| " \t>-*+.)".contains(letter) || letter.is_ascii_digit());
+    text.starts_with("```") || text.starts_with("~~~")
+}
+
 /// The words of a line that is a comment.
 fn comment_of(line: &str) -> Option<&str> {
     Some(line.trim().strip_prefix("<!--")?.strip_suffix("-->")?.trim())
@@ -293,6 +312,14 @@ mod tests {
             ("```sh\none\n", "line 2: a block without an end"),
             ("```console\nout\n```\n", "line 2: output before"),
             ("```sh\n# nothing\n```\n", "line 1: a block without a command"),
+            ("text\n```bash\none\n```\n", "line 2: a block in `bash`, not in"),
+            ("``` console\n$ one\n```\n", "line 1: a block in ` console`, not in"),
+            ("```text\nwords\n$ one\n```\n", "line 3: a command in a block of `text`"),
+            ("````sh\none\n````\n", "line 1: a block in ``sh`, not in"),
+            ("~~~console\n$ one\n~~~\n", "line 1: a block begins with ``` at"),
+            ("- words\n\n  ```console\n  $ one\n  ```\n", "line 3: a block begins with ``` at"),
+            ("1. ```console\n", "line 1: a block begins with ``` at"),
+            ("> ```sh\n> one\n> ```\n", "line 1: a block begins with ``` at"),
         ] {
             let error = Page::read(text).unwrap_err();
             assert!(error.starts_with(said), "{error}");

@@ -10,7 +10,7 @@ use crate::page::{Action, Page, absent};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,6 +31,7 @@ const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m 
 
 /// The beginning of each script.
 const HEAD: &str = r#"
+set -o pipefail
 ip link set lo up && mount -t tmpfs tmpfs /run || exit 1
 listeners() { cat /proc/net/tcp /proc/net/tcp6 | awk '$4 == "0A" { count++ } END { print count + 0 }'; }
 await_listener() {
@@ -39,6 +40,16 @@ await_listener() {
     kill -0 $! 2>/dev/null || return
     sleep 0.05
   done
+}
+# The exit code of a pipeline by those of its commands: the last that failed. One before the last that ended
+# by SIGPIPE did not: `| head` reads no more than it needs.
+outcome() {
+  local code=0 number=0 one
+  for one in "$@"; do
+    number=$((number + 1))
+    [ "$one" = 0 ] || { [ "$one" = 141 ] && [ $number -lt $# ]; } || code=$one
+  done
+  echo $code
 }
 "#;
 
@@ -51,7 +62,7 @@ pub fn run(page: &Page, root: &Path) -> Result<(), String> {
     }
     // Servers that give up their rights must still be able to read here.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("own folder");
-    symlink(root.join("scenarios"), home.join("scenarios")).expect("own folder");
+    copy(&root.join("scenarios"), &home.join("scenarios"));
     program(&folder.path().join("bin/farfield"), &farfield());
     program(&folder.path().join("bin/sudo"), "exec \"$@\"\n");
     let script = folder.path().join("script");
@@ -99,6 +110,15 @@ pub fn run(page: &Page, root: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Copies the files of a folder, so that what a page writes there stays its own.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("own folder");
+    for entry in fs::read_dir(from).expect("a folder of the repository") {
+        let file = entry.expect("a file of the repository").path();
+        fs::copy(&file, to.join(file.file_name().expect("a name"))).expect("a file is copied");
+    }
+}
+
 /// The path of a program that pages use.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -119,8 +139,11 @@ fn script_of(page: &Page, out: &Path) -> String {
                 write!(text, "{unless}cat > {name} <<'END OF {line}'\n{content}END OF {line}\n")
             }
             Action::Command { text: command, exits, .. } => {
-                let begin =
-                    format!("before=$(listeners)\n{{\n{command}\n}} > '{out}/{line}' 2>&1\ncode=$?\n");
+                // The colon is for a command in the background, which leaves the codes as they were.
+                let begin = format!(
+                    "before=$(listeners)\n{{\n:\n{command}\ncodes=(\"${{PIPESTATUS[@]}}\")\n}} > '{out}/{line}' 2>&1\n\
+                     code=$(outcome \"${{codes[@]}}\")\n"
+                );
                 let wait = match is_server(command) {
                     true => "await_listener $before; [ \"$(listeners)\" -gt $before ] || code=silent\n",
                     false => "",
