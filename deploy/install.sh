@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs farfield from the files of a release (see `usage`). All of it is functions that the last line calls:
-# of a script that arrives in part, nothing runs.
+# Installs farfield from the files of a release (see `usage`). All of it is functions that the last line
+# calls: of a script that arrives in part, nothing runs.
 set -eu
 
 usage() {

@@ -100,7 +100,7 @@ fn a_script_from_a_pipe_installs_only_from_where_it_is_said() {
     assert!(help.contains("--from FOLDER|URL [--prefix FOLDER]"), "{help}");
 }
 
-/// What root installs with a strict umask is for all users.
+/// Files that root installs with a strict umask are for all users.
 #[test]
 fn a_strict_umask_hides_nothing() {
     let place = tempfile::tempdir().expect("a folder");

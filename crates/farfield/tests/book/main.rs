@@ -152,7 +152,7 @@ fn mistakes_planted_in_a_page_are_found() {
     assert!(nowhere.contains("ended with exit code 2 instead of 0"), "{nowhere}");
     let ended = pipe("true | sh -c 'kill -PIPE $$'").expect_err("the last one ends by the signal");
     assert!(ended.contains("ended with exit code 141"), "{ended}");
-    // What a page writes into the scenarios is not the repository's.
+    // A file that a page writes into the scenarios is not the repository's.
     assert_eq!(pipe("echo planted > scenarios/planted.toml"), Ok(()));
     assert!(!Path::new(ROOT).join("scenarios/planted.toml").exists());
 }

@@ -140,17 +140,17 @@ fn script_of(page: &Page, out: &Path) -> String {
             }
             Action::Command { text: command, exits, .. } => {
                 // The colon is for a command in the background, which leaves the codes as they were.
-                let begin = format!(
-                    "before=$(listeners)\n{{\n:\n{command}\ncodes=(\"${{PIPESTATUS[@]}}\")\n}} > '{out}/{line}' 2>&1\n\
-                     code=$(outcome \"${{codes[@]}}\")\n"
-                );
+                let codes = "codes=(\"${PIPESTATUS[@]}\")";
+                let begin =
+                    format!("before=$(listeners)\n{{\n:\n{command}\n{codes}\n}} > '{out}/{line}' 2>&1\n");
+                let code = "code=$(outcome \"${codes[@]}\")\n";
                 let wait = match is_server(command) {
                     true => "await_listener $before; [ \"$(listeners)\" -gt $before ] || code=silent\n",
                     false => "",
                 };
                 let exits = words(exits);
                 let end = format!("[[ ' {exits} ' = *\" $code \"* ]] || exit 1\n");
-                write!(text, "{begin}{wait}echo {line} $code >> '{out}/codes'\n{end}")
+                write!(text, "{begin}{code}{wait}echo {line} $code >> '{out}/codes'\n{end}")
             }
         };
         written.expect("a text takes text");
