@@ -108,8 +108,8 @@ pub struct PartOfRun {
     pub valid: bool,
     /// Requests that were due in its measured part.
     pub requests: u64,
-    /// Nanoseconds by which it started after the first, by the machines' wall clocks, and by which its own clock
-    /// was set meanwhile; null in virtual time.
+    /// Nanoseconds by which it started after the first, by the machines' wall clocks, and by which its own
+    /// clock was set meanwhile; null in virtual time.
     pub skew_ns: Option<u64>,
 }
 
@@ -203,8 +203,8 @@ impl PartResult {
     }
 }
 
-/// A part with its run directory, and the verdict on it that stands there: checks against packets are made after
-/// the part was written.
+/// A part with its run directory, and the verdict on it that stands there: checks against packets are made
+/// after the part was written.
 #[derive(Debug, Clone)]
 pub struct JudgedPart {
     /// The name of the directory.
@@ -362,7 +362,7 @@ fn check_apart(parts: &[JudgedPart]) -> Result<(), PartsError> {
     Ok(())
 }
 
-/// How two parts are not of one run, if they are not.
+/// Difference by which two parts are not of one run, if there is one.
 fn difference(one: &PartResult, other: &PartResult) -> Option<String> {
     if one.part().of() != other.part().of() {
         return Some(format!("{} and {}", one.part(), other.part()));

@@ -15,8 +15,8 @@ const LONGEST: Duration = Duration::from_secs(25 * 3600);
 const UNITS_MOST: usize = 256;
 
 impl Scenario {
-    /// Makes a run that is all of its parts one without parts, but in virtual time, where users of one unit share
-    /// what is left to the next visitor.
+    /// Makes a run that is all of its parts one without parts, but in virtual time, where users of one unit
+    /// share what is left to the next visitor.
     pub(crate) fn make_whole(&mut self) {
         if self.run.part.is_whole() && self.plane != PlaneKind::Simulated {
             self.run.part = Part::WHOLE;
