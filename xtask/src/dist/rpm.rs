@@ -2,7 +2,8 @@
 //! signs.
 //!
 //! It requires what rpm's own generators would find in the binary: each library with the versions of its
-//! symbols. It has no scripts.
+//! symbols. It has no scripts. Its files are packed by bzip2, which every rpm unpacks: by gzip, the crate
+//! `rpm` would bring another inflater into all that is built beside it, and so into the tests of farfield.
 
 use super::Artifact;
 use super::files::FileTree;
@@ -15,7 +16,7 @@ use rpm::{BuildConfig, CompressionWithLevel, Dependency, FileOptions, PackageBui
 pub fn package(release: &Release, linkage: &Linkage, files: &FileTree, effort: u32) -> Result<Artifact> {
     let architecture = linkage.architecture.linux();
     let time = u32::try_from(release.time).context("times of RPM end in 2106")?;
-    let config = BuildConfig::v4().compression(CompressionWithLevel::Gzip(effort)).source_date(time);
+    let config = BuildConfig::v4().compression(CompressionWithLevel::Bzip2(effort.max(1))).source_date(time);
     let mut builder = PackageBuilder::new("farfield", release.version, LICENCE, architecture, SUMMARY);
     builder.using_config(config).description(DESCRIPTION).build_host("farfield.invalid");
     for capability in requires(linkage) {

@@ -396,7 +396,7 @@ fn memory_bounds_the_visitors_of_an_open_load() {
     );
     // In KiB: enough to start in, and for some thousand visitors, of 12,000 that come. What the C library
     // reserves for each thread, 64 MiB of addresses at once and not of memory, would count too.
-    let ended = shell(&place, &format!("ulimit -v 130000; export MALLOC_ARENA_MAX=1; exec {run}"));
+    let ended = shell(&place, &format!("ulimit -v 136000; export MALLOC_ARENA_MAX=1; exec {run}"));
     let cause = cause(&ended);
     assert_eq!(cause.name, "dropped-arrivals");
     assert!(cause.advice.expect("advice").contains("raise `load.users-max`"));
