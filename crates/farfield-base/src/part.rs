@@ -113,7 +113,11 @@ impl FromStr for Part {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Part, QuantityError> {
-        let wrong = || QuantityError::NoNumber { given: text.to_owned(), expected: EXPECTED };
+        let given = || text.to_owned();
+        let wrong = || match text.starts_with(|c: char| c.is_ascii_digit()) {
+            true => QuantityError::Range { given: given(), expected: EXPECTED },
+            false => QuantityError::NoNumber { given: given(), expected: EXPECTED },
+        };
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
         let (own, of) = text.split_once('/').ok_or_else(wrong)?;
         match own.split_once("..") {

@@ -101,8 +101,7 @@ impl PartsOfRun {
         directories = places.iter().map(|place| directories[*place].clone()).collect();
         let samples = places.iter().map(|place| parts[*place].result.samples()).collect();
         // Counts of other shapes than the first part's do not add up: a file was made by hand, or damaged.
-        let sum = panic::catch_unwind(AssertUnwindSafe(|| PartsSum::of(parts)));
-        let sum = sum.map_err(|_| MergeError::Damaged)??;
+        let sum = quietly(|| PartsSum::of(parts)).ok_or(MergeError::Damaged)??;
         Ok(PartsOfRun { directories, samples, scenario, sum })
     }
 
@@ -209,6 +208,15 @@ impl PartsOfRun {
         writer.finish().map_err(|error| refuse(error.to_string()))?;
         Ok(None)
     }
+}
+
+/// The result of `sum`; `None` if it panics, of which one sentence says enough.
+fn quietly<T>(sum: impl FnOnce() -> T) -> Option<T> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let summed = panic::catch_unwind(AssertUnwindSafe(sum));
+    panic::set_hook(hook);
+    summed.ok()
 }
 
 /// The samples of a part.

@@ -3,6 +3,7 @@
 //! Rounding never changes what a number claims: what is not all is never printed as 100 %, and what
 //! happened never as 0 %.
 
+use farfield_measure::Summary;
 use farfield_measure::summary::StatusCount;
 
 /// A time: `512ns`, `34.0µs`, `1.20ms`, `86,400s`.
@@ -96,6 +97,14 @@ pub fn reach(number: f64, [low, high]: [f64; 2]) -> String {
         p if p < 9.95 => format!("±{p:.1}%"),
         p => format!("±{}%", count(p.round() as u64)),
     }
+}
+
+/// The parts of a run, and how closely they started; `None` for one that was made whole.
+pub(crate) fn parts_of_run(summary: &Summary) -> Option<String> {
+    let skew = summary.parts.iter().filter_map(|part| part.skew_ns).max();
+    let skew = skew.map_or_else(String::new, |skew| format!("; started within {}", time(skew)));
+    let names: Vec<&str> = summary.parts.iter().map(|part| part.part.as_str()).collect();
+    (!names.is_empty()).then(|| format!("{}{skew}", names.join(", ")))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod sessions;
 mod states;
 mod text;
 
-use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
+use crate::figures::{bytes_rate, count, from_to, parts_of_run, percent, rate, reach, three_digits, time};
 use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
@@ -125,21 +125,13 @@ fn heading(summary: &Summary) -> Vec<String> {
     vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
 }
 
-/// The parts of the run, where it is made of several.
-fn parts(summary: &Summary) -> Option<String> {
-    let skew = summary.parts.iter().filter_map(|part| part.skew_ns).max();
-    let skew = skew.map_or_else(String::new, |skew| format!("; started within {}", time(skew)));
-    let names: Vec<&str> = summary.parts.iter().map(|part| part.part.as_str()).collect();
-    (!names.is_empty())
-        .then(|| labelled("parts", &fit(&format!("{}{skew}", names.join(", ")), COLUMNS - LABEL)))
-}
-
 /// Lines below the heading, where there is room for them: the clients' path, and the user's note.
 fn path_and_note(summary: &Summary) -> Vec<String> {
     let path = summary.heading.path.iter().map(|path| labelled("path", path));
     let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
     let note = note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line));
-    path.chain(parts(summary)).chain(note).collect()
+    let parts = parts_of_run(summary).map(|parts| labelled("parts", &fit(&parts, COLUMNS - LABEL)));
+    path.chain(parts).chain(note).collect()
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

@@ -248,9 +248,8 @@ impl<T: Tap> Machine<'_, T> {
         let (_, all) = self.part.worker(0, self.partitions.len() as u32);
         for crossing in crossings.drain(..) {
             let fed = if links.side.is_beyond(&crossing.flight) {
-                // Packets for clients of other parts there are none: these load servers of their own.
-                let Some(partition) = self.part.own_worker(crossing.shard(all)) else { continue };
-                let partition = partition as usize;
+                let own = self.part.own_worker(crossing.shard(all));
+                let partition = own.expect("clients of other parts load servers of their own") as usize;
                 boxes[partition].push(crossing);
                 partition + FIRST_PARTITION
             } else {

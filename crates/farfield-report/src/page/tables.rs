@@ -1,7 +1,7 @@
 //! The summary as tables: the verdict first, with what to do, then what was asked and done.
 
 use super::{NAMES, errors, escaped, headline, sentence, table};
-use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use crate::figures::{bytes_rate, count, parts_of_run, percent, rate, three_digits, time};
 use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{
@@ -26,6 +26,9 @@ pub(super) fn heading(page: &mut String, summary: &Summary) {
         escaped(&heading.started_at),
         escaped(&heading.farfield),
     );
+    if let Some(parts) = parts_of_run(summary) {
+        let _ = writeln!(page, "<p class=\"name\">Parts: {}</p>", escaped(&parts));
+    }
     if let Some(note) = &heading.note {
         let _ = writeln!(page, "<p class=\"name\">Note: {}</p>", escaped(note));
     }

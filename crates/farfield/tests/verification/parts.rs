@@ -257,6 +257,8 @@ fn packets_of_parts_are_held_against_their_loads() {
     prints(&place.farfield("report 1").exits(0), &["part 1/2 of open", "VALID"]);
     let ended = place.farfield("merge 1 2 -o whole").exits(0);
     prints(&ended, &["parts       1/2, 2/2", "VALID"]);
+    let page = fs::read_to_string(place.path("whole/report.html")).expect("a page");
+    assert!(page.contains("Parts: 1/2, 2/2"), "the page says what it is made of");
     assert!(!ended.stdout.contains("part 1/2 of"), "{}", ended.stdout);
     // As a check against packets leaves it.
     let path = place.path("2/summary.json");
