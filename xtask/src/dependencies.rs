@@ -1,11 +1,13 @@
-//! Dependencies: each package's licence is one that allows farfield's own, each comes from the registry, and
-//! known advisories are asked for where `cargo audit` is installed.
+//! Dependencies: each package's licence is one that allows farfield's own, each comes from the registry, none
+//! is built once for programs and once more for tests, and known advisories are asked for where `cargo audit` is
+//! installed.
 //!
 //! Licences are SPDX expressions (annex D of SPDX 2.3) with `/` for OR, as old packages write it. Whether a
 //! licence's text lies beside the code is not looked at.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use xtask::process;
 
 /// Licences under which a part of farfield may come: permissive ones, and the MPL, whose files stay as they
@@ -54,7 +56,33 @@ pub fn check() -> Result<()> {
         bail!("{}", wrong.join("\n"));
     }
     eprintln!("{} packages: licences and sources are in order.", metadata.packages.len());
+    let (programs, tests) = (tree("normal,build")?, tree("normal,build,dev")?);
+    let twice = built_twice(&programs, &tests);
+    if !twice.is_empty() {
+        bail!(
+            "tests ask for other features of these packages than programs do, so that all that stands on them is \
+             built twice; name the features in a dependency of xtask:\n{}",
+            twice.join("\n")
+        );
+    }
     advisories()
+}
+
+/// The packages of the workspace's programs, with those of its tests if `edges` has `dev`: a line each, with
+/// its features.
+fn tree(edges: &str) -> Result<String> {
+    let words = ["tree", "--workspace", "--edges", edges, "--prefix", "none", "--format", "{p} {f}"];
+    Ok(String::from_utf8(process::output(process::cargo().args(words))?)?)
+}
+
+/// The lines of `programs` that `tests` has not, but for packages of the workspace, which name their folder.
+fn built_twice<'a>(programs: &'a str, tests: &str) -> Vec<&'a str> {
+    // Where a package is named again, cargo marks the line.
+    let lines = |text: &'a str| text.lines().map(|line| line.trim_end_matches(" (*)"));
+    let tests: BTreeSet<&str> = tests.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    let twice: BTreeSet<&str> =
+        lines(programs).filter(|line| !line.contains("(/") && !tests.contains(line)).collect();
+    twice.into_iter().collect()
 }
 
 /// The complaint about a package, if there is one.
@@ -148,6 +176,14 @@ fn one(rest: &mut &[&str]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_with_other_features_in_tests_are_named() {
+        let programs = "farfield v1 (/a/farfield) \nlog v0.4 \nmio v1 net,os\nlog v0.4  (*)\n";
+        let tests = "farfield v1 (/a/farfield) runs\nlog v0.4 alloc,std\nmio v1 net,os (*)\n";
+        assert_eq!(built_twice(programs, tests), ["log v0.4 "]);
+        assert_eq!(built_twice(programs, programs), [""; 0]);
+    }
 
     #[test]
     fn a_licence_is_allowed_by_choice_and_in_whole() {
