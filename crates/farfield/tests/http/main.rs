@@ -1,4 +1,4 @@
-//! Versions of HTTP before real servers.
+//! Versions of HTTP before real servers, and TLS on every plane.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,4 +12,5 @@ mod http3_wan;
 mod proxies;
 mod servers;
 mod streams;
+mod tls;
 mod websockets;

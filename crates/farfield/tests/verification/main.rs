@@ -1,10 +1,12 @@
-//! Figures against what others know of them: packets, theory, another reader.
+//! Figures against what others know of them: packets, theory, another reader; and models fitted to logs
+//! against what made these.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod accuracy;
 mod captures;
+mod fits;
 mod flows;
 mod http2;
 mod parts;

@@ -2,15 +2,12 @@
 //! on the replies before: MediaWiki in Apache with MariaDB behind it. The samples are compared with the
 //! database.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod books;
 mod recorded;
 mod wiki;
 
+use crate::common::{self, Ended, alone};
 use books::Reader;
-use common::{Ended, alone};
 use farfield_base::{Outcome, Sample};
 use std::fs::{self, File};
 use std::path::Path;

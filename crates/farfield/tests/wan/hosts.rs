@@ -1,8 +1,5 @@
 //! Real programs and machines on emulated paths, and servers that run already.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod browsers;
 mod card;
 mod offload;

@@ -1,8 +1,5 @@
 //! HTTPS as people run it, on every plane.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod captures;
 mod clients;
 mod early;

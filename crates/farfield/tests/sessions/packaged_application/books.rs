@@ -1,6 +1,6 @@
 //! Books in the wiki's database: who wrote in which, and each text to the last byte.
 
-use crate::wiki::{BOOK, Wiki};
+use super::wiki::{BOOK, Wiki};
 
 /// A reader's row: who, and of which book.
 #[derive(Debug, Clone, PartialEq, Eq)]

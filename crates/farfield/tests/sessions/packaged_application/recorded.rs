@@ -1,6 +1,7 @@
 //! A reader who is recorded, and others who do the same: the application's tokens are those of each.
 
-use super::{Library, common};
+use super::Library;
+use crate::common;
 use std::fs;
 
 /// A reader of the library, by urllib: logs in by the form, and writes a section of a page by its form, which

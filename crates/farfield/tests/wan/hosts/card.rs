@@ -3,10 +3,10 @@
 //!
 //! Root is needed, nginx and iproute2; a test that lacks one skips by name.
 
+use super::routed::{file_of, served_in};
 use crate::common::machine::ByHand;
 use crate::common::wan::{CALM_PACKETS, find, may_build};
 use crate::common::{Ended, Place, Running, Signal, poll};
-use crate::routed::{file_of, served_in};
 use farfield_os::namespace::Namespace;
 use farfield_os::{card_filter, packet_socket};
 use farfield_wire::{ArpOperation, ArpRepr, EthernetAddress};
