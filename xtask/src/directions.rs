@@ -142,6 +142,7 @@ const ALLOWED: [Row; 28] = [
             "farfield-log",
             "farfield-measure",
             "farfield-net",
+            "farfield-os",
             "farfield-report",
             "farfield-scenario",
             "farfield-tcp",

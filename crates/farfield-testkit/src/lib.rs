@@ -7,6 +7,8 @@
 //! - [`floods`]: servers that send without end;
 //! - [`keys`]: values of keys, read and written as scenarios have them;
 //! - `planted`: errors in a run and its capture, for what compares the two (feature `runs`);
+//! - `scenes`: farfield as a program, and servers that others wrote, each in a place of a test's own (feature
+//!   `scenes`);
 //! - [`samples`]: a request as a sample;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
 //!   check the same functions;
@@ -23,6 +25,8 @@ pub mod keys;
 pub mod planted;
 pub mod properties;
 pub mod samples;
+#[cfg(feature = "scenes")]
+pub mod scenes;
 mod skips;
 pub mod targets;
 

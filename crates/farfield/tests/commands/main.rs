@@ -1,9 +1,6 @@
 //! The commands as people and scripts use them: what is printed where, exit codes, what runs leave behind,
 //! and what other programs make of it.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod audit;
 mod brought;
 mod brought_logs;
@@ -25,3 +22,5 @@ mod statuses;
 mod sweep;
 mod unfinished;
 mod ways;
+
+use farfield_testkit::scenes as common;

@@ -1,8 +1,5 @@
 //! Faults, planted in servers, in machines and in limits: each is named, and nothing is left behind.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod beside_loops;
 mod causes;
 mod memory;
@@ -13,3 +10,5 @@ mod replies;
 mod server_limits;
 mod slowness;
 mod survival;
+
+use farfield_testkit::scenes as common;

@@ -1,10 +1,5 @@
 //! Versions of HTTP before real servers, and TLS on every plane.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../shop/mod.rs"]
-mod shop;
-
 mod expect;
 mod http2;
 mod http3;
@@ -14,3 +9,5 @@ mod servers;
 mod streams;
 mod tls;
 mod websockets;
+
+use farfield_testkit::scenes::{self as common, shop};

@@ -1,9 +1,6 @@
 //! Figures against what others know of them: packets, theory, another reader; and models fitted to logs
 //! against what made these.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod accuracy;
 mod captures;
 mod fits;
@@ -17,3 +14,5 @@ mod set_aside;
 mod stages;
 mod tls;
 mod truth;
+
+use farfield_testkit::scenes as common;

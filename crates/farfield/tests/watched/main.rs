@@ -1,8 +1,5 @@
 //! Runs that are watched while they go on: in a terminal, by monitoring systems, by a browser.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod browser;
 mod descriptors;
 mod driver;
@@ -13,6 +10,7 @@ mod monitors;
 mod workbench;
 
 use crate::common::{Running, poll};
+use farfield_testkit::scenes as common;
 use std::time::Duration;
 use ureq::http::Response;
 use ureq::{Agent, Body};

@@ -6,8 +6,10 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 
+/// Caddy, ended at the latest when this is dropped.
 pub struct Caddy {
     process: Process,
+    /// The address at which it listens, on TCP and UDP.
     pub address: SocketAddr,
 }
 

@@ -18,15 +18,20 @@ pub const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set ve
 /// limit.
 pub const SHORT: &str = "--set verdict.response-time-law=1";
 
+/// A server of Debian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// nginx, one process.
     Nginx,
+    /// Apache with processes that serve one connection each (prefork).
     Apache,
+    /// lighttpd, one process.
     Lighttpd,
 }
 
 /// A server's site and configuration in a place of the test's own, and scenarios that start it.
 pub struct Wan {
+    /// Its folder, with the server's files.
     pub place: Place,
     command: Vec<String>,
     runs: std::cell::Cell<u32>,
@@ -35,7 +40,9 @@ pub struct Wan {
 /// A line of the server's log: who asked, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
+    /// The address that the request came from.
     pub client: std::net::IpAddr,
+    /// Its first line.
     pub request: String,
 }
 

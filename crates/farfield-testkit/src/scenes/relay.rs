@@ -1,6 +1,4 @@
 //! A relay of a test's own in front of a server.
-#![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
-
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;

@@ -1,6 +1,4 @@
 //! Certificates of a test's own CA, and nginx over TLS with what it logs of sessions.
-#![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
-
 use super::wan::find;
 use super::{Place, Process, poll};
 use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
@@ -12,6 +10,7 @@ use std::process::Command;
 pub struct Authority(Issuer<'static, KeyPair>);
 
 impl Authority {
+    /// Makes it, and writes its certificate into `place`.
     pub fn new(place: &Place) -> Authority {
         let (key, mut params) = (KeyPair::generate().expect("a key"), params_for("authority.test"));
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -43,7 +42,9 @@ pub const VALID: (i32, i32) = (2020, 4000);
 /// A line of nginx's log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
+    /// True if the session was resumed.
     pub resumed: bool,
+    /// The version of TLS, by nginx's name.
     pub version: String,
     /// The name that was asked for.
     pub name: String,
@@ -51,6 +52,7 @@ pub struct Line {
     pub group: String,
     /// The subject of the client's certificate.
     pub client: String,
+    /// The request's first line.
     pub request: String,
 }
 
@@ -60,6 +62,7 @@ pub const BOTH: &str = "TLSv1.2 TLSv1.3";
 /// nginx over TLS on a port of its own, with the certificate `certificate`.
 pub struct Nginx {
     _process: Process,
+    /// The address at which it listens.
     pub address: SocketAddr,
 }
 
@@ -103,6 +106,7 @@ impl Nginx {
         Some(Nginx { _process: process, address })
     }
 
+    /// The words of a run that fetches a file of 4 KB, where the certificate is for `name`.
     pub fn url(&self, name: &str) -> String {
         // Nothing but the name in the certificate differs from the address.
         format!("https://{}/4k --set tls.server-name={name}", self.address)
@@ -113,6 +117,7 @@ fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port")
 }
 
+/// Lines of nginx's log since this was called last, once they are `expected`.
 pub fn take_log(place: &Place, expected: usize) -> Vec<Line> {
     let path = place.path("access.log");
     let lines = || fs::read_to_string(&path).unwrap_or_default();

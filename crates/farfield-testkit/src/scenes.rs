@@ -1,19 +1,18 @@
-//! The vocabulary of the tests that use the program as people do: a place of its own for each test, farfield
-//! run in it, servers that end with the test.
+//! Scenes of the tests that use the program as people do: a place of its own for each test, farfield run in it,
+//! servers that end with the test.
 //!
 //! Nothing here waits for a length of time: what is awaited is polled for, and a test that waits in vain
 //! fails. A process is ended by its own id.
-
-#![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
 
 pub mod caddy;
 pub mod machine;
 pub mod nginx;
 pub mod relay;
 pub mod secure;
+pub mod shop;
 pub mod wan;
 
-pub use farfield_testkit::skip;
+pub use crate::skip;
 
 use farfield_base::{Outcome, Sample};
 use farfield_measure::Summary;
@@ -26,6 +25,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -60,6 +60,7 @@ pub struct Running {
     process: Process,
     stdout: PathBuf,
     stderr: PathBuf,
+    /// Its run directory; empty if none was named.
     pub directory: PathBuf,
 }
 
@@ -68,13 +69,22 @@ pub struct Running {
 pub struct Ended {
     /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
+    /// Its standard output, which is UTF-8.
     pub stdout: String,
+    /// Its standard error likewise, in which no panic is reported.
     pub stderr: String,
     /// The run directory, if it makes one.
     pub directory: PathBuf,
 }
 
+impl Default for Place {
+    fn default() -> Place {
+        Place::new()
+    }
+}
+
 impl Place {
+    /// An empty folder, which goes with the value.
     pub fn new() -> Place {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // Servers that give up their rights must still be able to read here.
@@ -82,10 +92,12 @@ impl Place {
         Place { folder, runs: Cell::new(0) }
     }
 
+    /// The path of `name` in it, whether or not there is such a file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// Writes a file, with the folders on the way to it, and returns its path.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a file in a folder")).expect("own folder");
@@ -103,7 +115,7 @@ impl Place {
     pub fn with_hosts(&self, hosts: &str, words: &str) -> Option<Command> {
         let may_mount = Command::new("unshare").args(["-m", "true"]).output();
         may_mount.is_ok_and(|output| output.status.success()).then(|| {
-            let (hosts, program) = (self.write("hosts", hosts), env!("CARGO_BIN_EXE_farfield"));
+            let (hosts, program) = (self.write("hosts", hosts), program());
             let script = format!("mount --bind {} /etc/hosts && exec {program} {words}", hosts.display());
             let mut command = Command::new("unshare");
             command.args(["-m", "sh", "-c", &script]).current_dir(self.path(""));
@@ -181,7 +193,7 @@ impl Place {
 
     /// Begins it with a variable of its own in its environment.
     pub fn begin_knowing(&self, (name, value): (&str, &str), words: &str) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
+        let mut command = Command::new(program());
         command.env(name, value);
         self.spawn_by(command, &words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
     }
@@ -189,12 +201,12 @@ impl Place {
     /// Begins it as a process that may have so many descriptors open.
     pub fn begin_limited(&self, descriptors: u32, words: &str) -> Running {
         let mut command = Command::new("prlimit");
-        command.arg(format!("--nofile={descriptors}:{descriptors}")).arg(env!("CARGO_BIN_EXE_farfield"));
+        command.arg(format!("--nofile={descriptors}:{descriptors}")).arg(program());
         self.spawn_by(command, &words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
     }
 
     fn spawn(&self, words: &[&str], directory: PathBuf) -> Running {
-        self.spawn_by(Command::new(env!("CARGO_BIN_EXE_farfield")), words, directory)
+        self.spawn_by(Command::new(program()), words, directory)
     }
 
     fn spawn_by(&self, mut command: Command, words: &[&str], directory: PathBuf) -> Running {
@@ -223,6 +235,7 @@ impl Served {
         self.running.id()
     }
 
+    /// Sends its process a signal.
     pub fn signal(&self, signal: Signal) {
         self.running.signal(signal);
     }
@@ -254,6 +267,7 @@ impl Process {
         self.child.id()
     }
 
+    /// Sends it a signal; it must not have been waited for.
     pub fn signal(&self, signal: Signal) {
         // Not waited for yet, so that the id is still its own.
         let pid = Pid::from_child(&self.child);
@@ -265,6 +279,7 @@ impl Process {
         self.child.try_wait().expect("a child of this process")
     }
 
+    /// Waits for its end.
     pub fn wait(&mut self) -> ExitStatus {
         poll(&format!("{} to end", self.name), || self.child.try_wait().expect("a child of this process"))
     }
@@ -283,6 +298,7 @@ impl Drop for Process {
 }
 
 impl Running {
+    /// Sends it a signal; it must not have ended.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
     }
@@ -320,6 +336,7 @@ impl Running {
         poll("a first checkpoint", || self.directory.join("summary.json").exists().then_some(()));
     }
 
+    /// Waits for its end. It must not have panicked.
     pub fn ended(mut self) -> Ended {
         let code = self.process.wait().code();
         let read = |path: &Path| String::from_utf8(fs::read(path).expect("own file")).expect("UTF-8");
@@ -349,6 +366,7 @@ impl Ended {
         }
     }
 
+    /// The summary of its run directory.
     #[track_caller]
     pub fn summary(&self) -> Summary {
         let path = self.directory.join("summary.json");
@@ -357,12 +375,14 @@ impl Ended {
         Summary::from_json(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// The samples file of its run directory, opened.
     #[track_caller]
     pub fn samples_file(&self) -> SamplesFile<File> {
         let file = File::open(self.directory.join("samples.parquet")).expect("a samples file");
         SamplesFile::open(file).expect("a samples file that can be read")
     }
 
+    /// All samples of that file.
     #[track_caller]
     pub fn samples(&self) -> Vec<Sample> {
         self.samples_file().samples().collect::<Result<_, _>>().expect("rows that can be read")
@@ -374,10 +394,25 @@ pub fn count(part: &PartSummary, outcome: Outcome) -> u64 {
     part.outcomes.iter().find(|counted| counted.name == outcome.name()).map_or(0, |counted| counted.count)
 }
 
+/// The path of farfield, which cargo builds beside the programs of its tests.
+pub fn program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let test = std::env::current_exe().expect("this program");
+        let folder = test.ancestors().nth(2).expect("`deps` lies in the folder of a profile");
+        let program = folder.join("farfield");
+        assert!(program.is_file(), "no program at {}: build it with `--package farfield`", program.display());
+        program.into_os_string().into_string().expect("a plain path")
+    })
+}
+
 /// One after the other, those of other test programs too: tests that keep the machine busy spoil each other's
 /// measurements.
 pub fn alone() -> File {
-    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/alone");
+    // Cargo's folder for what tests write, beside that of the profile.
+    let folder = Path::new(program()).ancestors().nth(2).expect("a target folder").join("tmp");
+    fs::create_dir_all(&folder).expect("cargo's folder for tests");
+    let path = folder.join("alone");
     let file = File::options().create(true).append(true).open(path).expect("cargo's folder for tests");
     file.lock().expect("a lock on a file");
     file
@@ -385,7 +420,7 @@ pub fn alone() -> File {
 
 /// Runs a line of the shell in `place`, whose run directory is `run`; `FARFIELD` in it is this program.
 pub fn shell(place: &Place, line: &str) -> Ended {
-    let line = line.replace("FARFIELD", env!("CARGO_BIN_EXE_farfield"));
+    let line = line.replace("FARFIELD", program());
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &line]).current_dir(place.path("")).stdin(Stdio::null());
     let output = command.output().expect("a shell");
@@ -400,6 +435,7 @@ pub fn poll<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
     try_poll(PATIENCE, found).unwrap_or_else(|| panic!("waited in vain for {what}"))
 }
 
+/// Waits for it for `patience` at most.
 #[expect(clippy::disallowed_methods, reason = "real processes do not report when they are ready")]
 pub fn try_poll<T>(patience: Duration, mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();

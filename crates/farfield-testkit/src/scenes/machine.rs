@@ -12,24 +12,27 @@ use std::process::Command;
 
 /// The machine's own addresses beside the loopback ones.
 pub const CARD_V4: &str = "10.20.0.1";
+/// Its IPv6 address likewise.
 pub const CARD_V6: &str = "fd00:20::1";
 
 /// A machine, which lasts as long as what was started on it.
 pub struct Machine {
+    /// The namespace, in which the test's thread is.
     pub namespace: Namespace,
     /// Its network card, from which nobody reads.
-    card: Tun,
+    _card: Tun,
 }
 
 impl Machine {
     /// Makes it, and moves the calling thread there.
+    #[expect(clippy::new_without_default, reason = "a thread moves by a call, not by a default")]
     pub fn new() -> Machine {
         let namespace = Namespace::make().expect("root makes namespaces");
         namespace.enter().expect("root enters them");
         let options =
             TunOptions { name: "eth0", queues: 1, offload: false, waiting_bytes: 1 << 20, threads: false };
         let card = Tun::open(options).expect("root makes interfaces");
-        let machine = Machine { namespace, card };
+        let machine = Machine { namespace, _card: card };
         for line in [
             "link set lo up",
             "link set eth0 addrgenmode none",
@@ -135,6 +138,7 @@ fn settings(folder: &Path, state: &mut BTreeMap<String, String>) {
 /// nginx as somebody starts it by hand: a master with workers.
 pub struct ByHand {
     process: Process,
+    /// The folder with its files and logs.
     pub home: PathBuf,
 }
 
@@ -186,6 +190,7 @@ impl ByHand {
         self.process.id()
     }
 
+    /// Sends its first process a signal.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
     }

@@ -4,8 +4,6 @@
 //! of the test or, where it is to stand in a network namespace, in a process of its own that logs its
 //! requests line by line.
 
-#![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -107,6 +105,7 @@ struct Answer {
 }
 
 impl Shop {
+    /// One on a free port of loopback, in a thread of this process.
     pub fn open() -> Shop {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -123,6 +122,7 @@ impl Shop {
         serve_all(&listener, &Arc::default(), |answered| println!("{}", answered.line()))
     }
 
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -154,9 +154,13 @@ fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
 /// A request that a shop in a process of its own answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
+    /// The address that the request came from.
     pub client: IpAddr,
+    /// The answer's status.
     pub status: u16,
+    /// The request's method.
     pub method: String,
+    /// The request's path, without its query.
     pub path: String,
     /// The reason why it was refused, or the order.
     pub said: String,

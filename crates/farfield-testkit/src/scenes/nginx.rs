@@ -6,8 +6,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
+/// nginx, ended at the latest when this is dropped.
 pub struct Nginx {
     process: Process,
+    /// The address at which it listens.
     pub address: SocketAddr,
 }
 
