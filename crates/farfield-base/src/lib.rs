@@ -9,6 +9,7 @@
 pub mod backoff;
 pub mod calendar;
 pub mod cause;
+mod client;
 pub mod credentials;
 mod error_code;
 mod event_stats;
@@ -39,6 +40,7 @@ pub mod words;
 
 pub use backoff::Backoff;
 pub use cause::{Cause, Detail, Ending, Rule, Sender, Signal};
+pub use client::ClientId;
 pub use credentials::{is_credential, without_credentials, without_userinfo, words_without_credentials};
 pub use event_stats::{EventStats, ReplyEvent};
 pub use host::HostNumber;

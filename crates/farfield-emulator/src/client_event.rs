@@ -1,7 +1,7 @@
 //! Events of clients and their users, on the wheel of their shard.
 
 use crate::slots::SocketSlot;
-use crate::timeout_queue::Owner;
+use farfield_net::timeout_queue::Owner;
 use farfield_user::Wake;
 
 /// An event of clients and their users.

@@ -22,7 +22,7 @@ impl ClientShare {
 
     /// The slot of a client of this shard.
     pub fn slot_of(self, client: ClientId) -> ClientSlot {
-        client.slot(self.shards)
+        ClientSlot::of(client, self.shards)
     }
 
     /// The number of the client in `slot`.

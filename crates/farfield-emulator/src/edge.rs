@@ -7,11 +7,11 @@ use crate::models::Models;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::real_hosts::{LetsWhole, RealHosts};
-use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
 use crate::transit::Departure;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
+use farfield_model::ServerPlan;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

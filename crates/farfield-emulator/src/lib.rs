@@ -4,9 +4,9 @@
 //! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no
 //! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
 //! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other
-//! end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is the
-//! network alone, between real hosts at both ends; beside users, real hosts have [seats](Shard::seat) among
-//! the clients of a shard.
+//! end, a kernel behind a gateway or a [model of a server](farfield_model), it does not know. A [`Router`] is
+//! the network alone, between real hosts at both ends; beside users, real hosts have [seats](Shard::seat)
+//! among the clients of a shard.
 //!
 //! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
 //! being late once makes nothing else late. How late it was is counted ([`Lateness`]).
@@ -22,7 +22,6 @@ mod client;
 mod client_event;
 mod client_side;
 mod clients;
-pub mod convert;
 pub mod cross_traffic;
 mod datagrams;
 mod directory;
@@ -49,14 +48,13 @@ mod real_hosts;
 mod receive;
 mod records;
 mod router;
-pub mod server;
+mod server;
 mod shard;
 mod shared;
 pub mod simulation;
 mod slots;
 mod tcp_sockets;
 mod time_wait;
-mod timeout_queue;
 mod transit;
 mod transport;
 mod upcalls;
@@ -64,6 +62,7 @@ mod upcalls;
 pub use capture::{CaptureFilter, CapturePlan, Captured};
 pub use cross_traffic::{CrossCounts, CrossFlow};
 pub use directory::Directory;
+pub use farfield_model::ServerPlan;
 pub use framed::{Framed, Head};
 pub use lateness::Lateness;
 pub use link_counts::LinkCounts;
@@ -73,7 +72,7 @@ pub use plan::{
     Servers,
 };
 pub use router::Router;
-pub use server::{ServerModel, ServerPlan};
+pub use server::ServerModel;
 pub use shard::Shard;
 pub use shared::SharedLinks;
 pub use simulation::{Simulated, Simulation, simulate};

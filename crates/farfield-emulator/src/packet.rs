@@ -5,14 +5,14 @@
 //! inside. A packet becomes bytes where it leaves for a real server, where a bit of it is flipped, where a
 //! router quotes it, and in captures.
 
-use crate::convert::{repr_of, segment_of};
 use crate::five_tuple::FiveTuple;
 use crate::framed::Framed;
 use bytes::Bytes;
-use farfield_tcp::{Options, Segment};
+pub use farfield_model::{Tcp, Udp};
+use farfield_tcp::Options;
 use farfield_wire::{
-    Addresses, Ecn, IpPacket, IpRepr, Message, Protocol, TcpPacket, TcpRepr, Transport, UdpPacket, UdpRepr,
-    set_ecn, set_hop_limit, write_packet,
+    Addresses, Ecn, IpPacket, IpRepr, Message, Protocol, Transport, UdpPacket, set_ecn, set_hop_limit,
+    write_packet,
 };
 
 /// The most headers of a packet that farfield writes take: IPv6, TCP with all options.
@@ -47,30 +47,6 @@ pub enum Carried {
     Raw(Bytes),
     /// One packet of a real host, or several that travel together, as its kernel handed them over.
     Framed(Framed),
-}
-
-/// A TCP segment with its ports and data.
-#[derive(Debug, Clone)]
-pub struct Tcp {
-    /// The sender's port.
-    pub source_port: u16,
-    /// The receiver's port.
-    pub destination_port: u16,
-    /// The header.
-    pub segment: Segment,
-    /// The data, as many bytes as the segment says.
-    pub payload: Bytes,
-}
-
-/// A UDP datagram with its ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Udp {
-    /// The sender's port.
-    pub source_port: u16,
-    /// The receiver's port.
-    pub destination_port: u16,
-    /// The data, at most 65,507 bytes.
-    pub payload: Bytes,
 }
 
 impl Packet {
@@ -204,42 +180,6 @@ impl Packet {
             IpRepr::V6(v6) => v6.hop_limit = self.ttl,
         }
         header
-    }
-}
-
-impl Udp {
-    /// The datagram that `view` shows, whose bytes lie in `packet`.
-    pub(crate) fn parse(view: &UdpPacket<'_>, packet: &Bytes) -> Udp {
-        let payload = view.payload();
-        Udp {
-            source_port: view.source_port(),
-            destination_port: view.destination_port(),
-            payload: if payload.is_empty() { Bytes::new() } else { packet.slice_ref(payload) },
-        }
-    }
-
-    /// The header, as the wire has it.
-    pub fn repr(&self) -> UdpRepr {
-        UdpRepr { source_port: self.source_port, destination_port: self.destination_port }
-    }
-}
-
-impl Tcp {
-    /// The segment that `view` shows, whose bytes lie in `packet`, which has this codepoint.
-    pub(crate) fn parse(view: &TcpPacket<'_>, ecn: Ecn, packet: &Bytes) -> Tcp {
-        let repr = TcpRepr::parse(view);
-        let payload = view.payload();
-        Tcp {
-            source_port: repr.source_port,
-            destination_port: repr.destination_port,
-            segment: Segment { ecn, ..segment_of(&repr, payload.len() as u32) },
-            payload: if payload.is_empty() { Bytes::new() } else { packet.slice_ref(payload) },
-        }
-    }
-
-    /// The header, as the wire has it.
-    pub fn repr(&self) -> TcpRepr {
-        repr_of(&self.segment, self.source_port, self.destination_port)
     }
 }
 

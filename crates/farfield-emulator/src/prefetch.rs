@@ -9,11 +9,11 @@
 use crate::client::{Client, Own, PortKind};
 use crate::flight::Flight;
 use crate::hosts::EmulatedHosts;
-use crate::server::Core;
 use crate::shared::SharedSide;
 use crate::slots::{ClientSlot, FlightSlot, SocketSlot};
 use crate::transit::{SideEvent, Transit};
 use farfield_base::Instant;
+use farfield_model::ServerCore;
 use farfield_tcp::Connection;
 
 /// Clients of a plan whose memory caches hold without being asked: for fewer, prefetching costs more than it
@@ -83,7 +83,7 @@ impl<O> SharedSide<O> {
     }
 
     /// Reads what the packets that come soon will need of the network's plan and of the server.
-    pub fn prefetch_with(&mut self, server: &Core) {
+    pub fn prefetch_with(&mut self, server: &ServerCore) {
         if self.transit.soon.is_empty() {
             return;
         }
@@ -91,13 +91,13 @@ impl<O> SharedSide<O> {
         for flight in self.transit.coming() {
             let client = flight.client.index();
             read ^= u64::from(self.transit.plan.clients[client].rank)
-                ^ u64::from(server.peers[flight.client].requests);
+                ^ u64::from(server.requests_of(flight.client));
         }
         for flight in self.transit.coming().filter(|flight| flight.up) {
-            if let Some(connection) =
+            if let Some((tcp, unwritten)) =
                 flight.port().and_then(|(_, port)| server.connection_of(flight.client, port))
             {
-                read ^= tcp_lines_of(&connection.tcp) ^ connection.unwritten;
+                read ^= tcp_lines_of(tcp) ^ unwritten;
             }
         }
         std::hint::black_box(read);

@@ -19,10 +19,11 @@ use crate::links::Beyond;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::real_hosts::RealHosts;
-use crate::server::ServerPlan;
+use crate::slots::ClientSlot;
 use crate::transit::{Departure, SideEvent};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, NetworkDrops};
+use farfield_model::ServerPlan;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ impl Router {
             self.side.transit.drops.nobody += packet.packets();
             return;
         };
-        self.side.send_real(client.slot(1), packet, up);
+        self.side.send_real(ClientSlot::of(client, 1), packet, up);
         self.side.serve_models();
     }
 

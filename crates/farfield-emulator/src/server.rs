@@ -1,244 +1,135 @@
-//! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers,
-//! HTTP/1 and HTTP/2; and QUIC with HTTP/3 where it has TLS.
-//!
-//! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be
-//! accepted, how long a request waits for a worker, how long it is served, and when a connection is closed.
-//! Over TLS, a handshake waits for a worker and takes its time as a request does.
-//! Not modelled: processor sharing, disks, memory.
-//!
-//! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last
-//! ACK of a handshake finds the accept queue full and is dropped, too, so that the client believes in a
-//! connection that the server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`,
-//! as Linux's does.
-//!
-//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept. Over
-//! TLS, handshakes and records' headers do.
+//! A model of a server at the far end of a network: packets in, packets out.
 
-mod connection;
-mod connections;
-mod core;
-mod events;
-mod fixed;
-mod http;
-mod http2;
-mod listen;
-mod objects;
-mod output;
-mod peers;
-mod quic;
-mod secure;
-mod setup;
-mod time_wait;
-mod work;
-
-pub(crate) use self::core::Core;
-pub use events::StreamedReply;
-pub use fixed::FixedReply;
-pub use objects::{Known, Objects};
-pub(crate) use output::{Alarm, Sent};
-
-use crate::packet::{Packet, Tcp};
+use crate::packet::{Carried, Packet};
 use crate::plan::NetworkPlan;
-use crate::slots::ClientId;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
-use farfield_base::{Bytes, Duration, Instant};
-use farfield_http::http2::server::ServerSettings;
-use farfield_http::tls::model::Terms;
-use farfield_net::Wheel;
-use farfield_tcp::Config;
-use farfield_traffic::Distribution;
-use std::num::NonZeroU32;
+use farfield_base::{ClientId, Instant};
+use farfield_model::{ClientAddresses, IpPayload, ServerCore, ServerCounters, ServerPlan, Tcp, TimedServer};
+use farfield_wire::{Addresses, IpPacket, Transport};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-/// The parameters of a server.
-#[derive(Debug, Clone)]
-pub struct ServerPlan {
-    /// The configuration of its TCP.
-    pub tcp: Arc<Config>,
-    /// Handshakes that may be under way at once (`tcp_max_syn_backlog`); no SYN cookies.
-    pub syn_backlog: u32,
-    /// Connections that may wait to be accepted: the `backlog` of `listen`, or `somaxconn` if that is less.
-    pub accept_queue: u32,
-    /// Processes or event loops.
-    pub workers: Workers,
-    /// Seconds that a worker takes for a request, drawn from a stream of each request's own.
-    pub service: Distribution,
-    /// The longest wait of a connection for its next request; `None` closes after each reply.
-    pub keep_alive: Option<Duration>,
-    /// The longest wait of a process that closes first for the client to close as well, which keeps it from
-    /// the next connection: Apache's lingering close. Not at all if zero; event loops never do.
-    pub linger: Duration,
-    /// Requests after which a connection is closed.
-    pub requests_max: Option<NonZeroU32>,
-    /// Objects whose sizes are known, and replies that are fixed; every other path gets a reply of the size
-    /// that `reply` draws.
-    pub objects: Arc<Objects>,
-    /// Bytes of the body of a reply, drawn from a stream of each request's own.
-    pub reply: Distribution,
-    /// Events of which the reply to every other path consists, over HTTP/1, in place of such a body.
-    pub events: Option<StreamedReply>,
-    /// Bytes of a reply that TCP holds unacknowledged at most before more is written (`SO_SNDBUF`).
-    pub send_buffer: u32,
-    /// TLS of its connections; absent where the scheme is http.
-    pub tls: Option<Arc<Terms>>,
-    /// Settings for clients that speak HTTP/2.
-    pub streams: ServerSettings,
+/// The clients of a network, as a server knows them.
+#[derive(Debug)]
+struct ClientBook {
+    network: Arc<NetworkPlan>,
+    directory: Arc<Directory>,
 }
 
-/// Workers that serve requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Workers {
-    /// Processes that each hold one connection from its acceptance until it is closed, waits for further
-    /// requests included: Apache's prefork.
-    Processes(NonZeroU32),
-    /// Event loops that hold a request only while they serve it, first come, first served, and accept
-    /// whatever waits whenever they are free: nginx.
-    Events(NonZeroU32),
+impl ClientAddresses for ClientBook {
+    fn count(&self) -> usize {
+        self.network.clients.len()
+    }
+
+    fn address_of(&self, client: ClientId) -> IpAddr {
+        self.network.address(client)
+    }
+
+    fn client_at(&self, address: IpAddr) -> Option<ClientId> {
+        self.directory.find(address)
+    }
 }
 
-impl ServerPlan {
-    /// A server of `workers` event loops that takes no time to serve, with Linux's TCP and limits.
-    pub fn events(workers: NonZeroU32) -> ServerPlan {
-        ServerPlan {
-            tcp: Arc::new(Config::linux()),
-            syn_backlog: 4096,
-            accept_queue: 4096,
-            workers: Workers::Events(workers),
-            service: Duration::ZERO.into(),
-            keep_alive: Some(Duration::from_secs(75)),
-            linger: Duration::ZERO,
-            requests_max: None,
-            objects: Arc::default(),
-            reply: Bytes(1024).into(),
-            events: None,
-            send_buffer: 256 * 1024,
-            tls: None,
-            streams: ServerSettings::default(),
+/// A model of the first server of `network`, for a side that turns its wheel.
+pub(crate) fn core_of(
+    plan: Arc<ServerPlan>,
+    network: Arc<NetworkPlan>,
+    directory: Arc<Directory>,
+    seed: Seed,
+) -> ServerCore {
+    let port = network.servers.port;
+    ServerCore::new(plan, port, Arc::new(ClientBook { network, directory }), seed)
+}
+
+impl Packet {
+    /// A packet that is to be sent, with TTL 64 and DF.
+    pub(crate) fn of_payload(addresses: Addresses, payload: IpPayload) -> Packet {
+        match payload {
+            IpPayload::Segment(tcp) => Packet::tcp(addresses, tcp),
+            IpPayload::Datagram(ecn, udp) => Packet::udp(addresses, ecn, udp),
         }
     }
 
-    /// A server of `workers` processes, one connection each, and Apache's 5 s of keep-alive.
-    pub fn processes(workers: NonZeroU32) -> ServerPlan {
-        let (workers, keep_alive) = (Workers::Processes(workers), Some(Duration::from_secs(5)));
-        ServerPlan { workers, keep_alive, accept_queue: 511, ..ServerPlan::events(NonZeroU32::MIN) }
+    /// The segment or datagram that a server reads in it; `None` if it is damaged, a fragment, or of another
+    /// protocol.
+    pub(crate) fn into_payload(self) -> Option<IpPayload> {
+        match self.carried {
+            Carried::Tcp(tcp) => Some(IpPayload::Segment(tcp)),
+            Carried::Udp(udp) => Some(IpPayload::Datagram(self.ecn, udp)),
+            Carried::Raw(bytes) => {
+                let ip = IpPacket::parse(&bytes).ok()?;
+                let Ok(Transport::Tcp(view)) = ip.transport() else { return None };
+                let is_whole = ip.addresses() == self.addresses && view.checksum_is_valid(&self.addresses);
+                is_whole.then(|| IpPayload::Segment(Tcp::parse(&view, self.ecn, &bytes)))
+            }
+            // A real host's, for a model.
+            Carried::Framed(_) => Packet::raw(self.to_bytes().into())?.into_payload(),
+        }
     }
 }
 
-/// Counters of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServerCounters {
-    /// Segments with SYN alone that came for no connection.
-    pub syns: u64,
-    /// Those of them that were dropped for want of room.
-    pub syns_dropped: u64,
-    /// Last ACKs of handshakes that found the accept queue full and were dropped.
-    pub accept_overflows: u64,
-    /// Connections that were established.
-    pub established: u64,
-    /// Connections that were accepted.
-    pub accepted: u64,
-    /// Handshakes of TLS that were answered in full.
-    pub handshakes_full: u64,
-    /// Handshakes of TLS that were answered by resuming a session.
-    pub handshakes_resumed: u64,
-    /// Requests read.
-    pub requests: u64,
-    /// Replies written to their end.
-    pub replies: u64,
-    /// Connections closed for want of a further request in time.
-    pub idle_closes: u64,
-    /// The most connections that waited to be accepted.
-    pub accept_queue_most: u32,
-    /// The most connections open at once, those in TIME-WAIT not counted.
-    pub connections_most: u32,
-    /// Time that workers served and shook hands, altogether.
-    pub busy: Duration,
-    /// Packets received.
-    pub packets_in: u64,
-    /// Packets sent.
-    pub packets_out: u64,
-}
-
-/// A server at work, with time handed in.
+/// A model of a server at work behind a network, with time handed in.
 #[derive(Debug)]
 pub struct ServerModel {
-    core: Core,
-    wheel: Wheel<Alarm>,
-    now: Instant,
+    server: TimedServer,
+    network: Arc<NetworkPlan>,
 }
 
 impl ServerModel {
-    /// A server that listens for the clients of `network`.
+    /// A server that listens for the clients of `network`, as its first.
     pub fn new(
         plan: Arc<ServerPlan>,
         network: Arc<NetworkPlan>,
         directory: Arc<Directory>,
         seed: Seed,
     ) -> ServerModel {
-        let core = Core::new(plan, network, directory, seed);
-        ServerModel { core, wheel: Wheel::new(), now: Instant::ZERO }
+        let clients = Arc::new(ClientBook { network: Arc::clone(&network), directory });
+        let server = TimedServer::new(plan, network.servers.port, clients, seed);
+        ServerModel { server, network }
     }
 
     /// Takes a packet that came at `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        self.now = self.now.max(now);
-        if let Some(client) = self.core.client_of(&packet) {
-            self.core.handle_packet(self.now, client, packet);
+        if let Some(client) = self.server.client_at(packet.addresses.source()) {
+            self.server.handle_payload(now, client, packet.into_payload());
         }
-        self.set_alarms();
     }
 
     /// Takes a segment of `client`'s at `now`.
     pub(crate) fn handle_segment(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
-        self.now = self.now.max(now);
-        self.core.handle_segment(self.now, client, tcp);
-        self.set_alarms();
+        self.server.handle_segment(now, client, tcp);
     }
 
     /// Does the next thing that is due by `due`, at `at`; false if nothing is.
     pub(crate) fn step_at(&mut self, due: Instant, at: Instant) -> bool {
-        let Some((_, alarm)) = self.wheel.pop_due(due) else { return false };
-        self.now = self.now.max(at);
-        self.core.handle_alarm(self.now, alarm);
-        self.set_alarms();
-        true
+        self.server.step_at(due, at)
     }
 
     /// The next packet that the server sends, with the client that it is for.
     pub(crate) fn poll_sent(&mut self) -> Option<(ClientId, Packet)> {
-        let (client, sent) = self.core.output.departures.pop_front()?;
-        Some((client, sent.into_packet(self.core.setup.network.addresses(client).reversed())))
+        let (client, payload) = self.server.poll_sent()?;
+        Some((client, Packet::of_payload(self.network.addresses(client).reversed(), payload)))
     }
 
     /// Does the next thing that is due by `now`, at its own instant; false if nothing is.
     pub fn step(&mut self, now: Instant) -> bool {
-        let Some((due, alarm)) = self.wheel.pop_due(now) else { return false };
-        self.now = due;
-        self.core.handle_alarm(due, alarm);
-        self.set_alarms();
-        true
+        self.server.step(now)
     }
 
     /// The instant of the next event, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
-        self.wheel.next_at()
+        self.server.next_at()
     }
 
     /// The next packet that the server sends.
     pub fn poll_departure(&mut self) -> Option<Departure> {
         let (_, packet) = self.poll_sent()?;
-        Some(Departure { intended: self.now, packet, server: 0 })
+        Some(Departure { intended: self.server.now(), packet, server: 0 })
     }
 
     /// Counters so far.
     pub fn counters(&self) -> &ServerCounters {
-        &self.core.counters
-    }
-
-    fn set_alarms(&mut self) {
-        for (at, alarm) in self.core.output.alarms.drain(..) {
-            self.wheel.schedule(at, alarm);
-        }
+        self.server.counters()
     }
 }

@@ -28,13 +28,13 @@ mod turn;
 pub mod window;
 
 use crate::plan::NetworkPlan;
-use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
 use crate::{ClientId, CrossCounts, Directory, LinkCounts, Packet};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
+use farfield_model::{ServerCounters, ServerPlan};
 use farfield_user::{EventPolicy, Flow, Plan, Policy, SessionLimits};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;

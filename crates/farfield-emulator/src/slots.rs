@@ -1,24 +1,8 @@
 //! Numbers of clients, and slots of a side's tables. Slots are used again once what they held is gone.
 
+pub use farfield_base::ClientId;
+
 use farfield_base::index_type;
-
-index_type! {
-    /// A client: its place in [`NetworkPlan::clients`](crate::NetworkPlan::clients), and its number on every
-    /// side.
-    pub struct ClientId;
-}
-
-impl ClientId {
-    /// The shard that has the client, among `shards`.
-    pub fn shard(self, shards: u32) -> u32 {
-        self.get() % shards
-    }
-
-    /// The client's slot in its shard.
-    pub(crate) fn slot(self, shards: u32) -> ClientSlot {
-        ClientSlot::new(self.get() / shards)
-    }
-}
 
 index_type! {
     /// A client in the table of its shard.
@@ -26,6 +10,11 @@ index_type! {
 }
 
 impl ClientSlot {
+    /// The slot of `client` in its shard, among `shards`.
+    pub fn of(client: ClientId, shards: u32) -> ClientSlot {
+        ClientSlot::new(client.get() / shards)
+    }
+
     /// The client in this slot of shard `shard` among `shards`.
     pub fn id(self, shard: u32, shards: u32) -> ClientId {
         ClientId::new(self.get() * shards + shard)
@@ -45,14 +34,4 @@ index_type! {
 index_type! {
     /// A shared link: its place in [`NetworkPlan::shared`](crate::NetworkPlan::shared).
     pub struct SharedLinkId;
-}
-
-index_type! {
-    /// A connection of a model of a server.
-    pub(crate) struct ServedSlot;
-}
-
-index_type! {
-    /// A connection in TIME-WAIT of a model of a server.
-    pub(crate) struct WaitSlot;
 }

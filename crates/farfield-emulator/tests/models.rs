@@ -28,7 +28,7 @@ fn times(samples: &[Sample]) -> Vec<(Instant, Option<Instant>, Instant)> {
 fn it_is_the_model_of_the_simulated_plane() {
     let mut scene = Scene::crowd(20, ms(60));
     scene.shared = vec![link("delay = '1ms'\nrate = '10Mbit'")];
-    scene.server.workers = farfield_emulator::server::Workers::Events(count(2));
+    scene.server.workers = farfield_model::Workers::Events(count(2));
     let service = "{ distribution = 'exponential', mean = '8ms' }";
     scene.server.service = distribution(service);
     let simulated = scene.play();

@@ -90,7 +90,7 @@ fn handshakes_keep_workers_busy() {
         let policy = "policy = 'one-request'";
         let scene = secure(Scene::crowd(60, ms(4)).policy(policy), Offer { resumption, ..offer() }, terms());
         for server in [ServerPlan::events(count(2)), ServerPlan::processes(count(2))] {
-            let held = matches!(server.workers, farfield_emulator::server::Workers::Processes(_));
+            let held = matches!(server.workers, farfield_model::Workers::Processes(_));
             let tls = scene.server.tls.clone();
             let scene = Scene { server: ServerPlan { service: ms(5).into(), tls, ..server }, ..copy(&scene) };
             let played = scene.play();

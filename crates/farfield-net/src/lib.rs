@@ -19,6 +19,7 @@ pub mod loss;
 pub mod mtu;
 mod probability;
 pub mod queue;
+pub mod timeout_queue;
 pub mod topology;
 pub mod trace;
 mod transmit;

@@ -11,12 +11,12 @@ use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
-use farfield_emulator::server::StreamedReply;
 use farfield_engine::observe;
 use farfield_engine::plane::{
     BesideProgram, Capture, EmulatedNetwork, KernelCapture, ModelServer, Plane, PlaneKind, ServerModel,
     SimulatedPlane,
 };
+use farfield_model::StreamedReply;
 use farfield_testbed::gateway::Device;
 use farfield_testbed::live::Location;
 use farfield_traffic::file::Load;

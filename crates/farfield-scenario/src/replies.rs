@@ -8,8 +8,8 @@
 use super::Scenario;
 use super::mistake::Mistake;
 use farfield_base::random::{Purpose, Seed};
-use farfield_emulator::server::FixedReply;
 use farfield_engine::PlaneKind;
+use farfield_model::FixedReply;
 use farfield_traffic::file::Load;
 use farfield_traffic::request::{BodySpec, Headers, Target};
 use farfield_traffic::session::extract::Wanted;

@@ -1,5 +1,5 @@
-//! Scenes of the tests that use the program as people do: a place of its own for each test, farfield run in it,
-//! servers that end with the test.
+//! Scenes of the tests that use the program as people do: a place of its own for each test, farfield run in
+//! it, servers that end with the test.
 //!
 //! Nothing here waits for a length of time: what is awaited is polled for, and a test that waits in vain
 //! fails. A process is ended by its own id.

@@ -228,7 +228,7 @@ impl DatagramScene {
             for crossing in down {
                 let side = &mut self.sides[crossing.shard(shards) as usize];
                 let Crossing { at, flight } = crossing;
-                let client = flight.client.slot(shards);
+                let client = ClientSlot::of(flight.client, shards);
                 side.take_at(at, flight.of_client(client));
                 some = true;
             }

@@ -6,17 +6,19 @@ use super::{Simulation, Tap};
 use crate::Directory;
 use crate::flight::Contents;
 use crate::forward::Forward;
-use crate::server::{Alarm, Core, Sent};
+use crate::packet::Packet;
+use crate::server::core_of;
 use crate::shared::{Extent, SharedSide};
 use crate::transit::{Crossing, SideEvent};
 use farfield_base::Instant;
+use farfield_model::{IpPayload, ServerAlarm, ServerCore};
 use std::convert::Infallible;
 use std::sync::Arc;
 
 #[derive(Debug)]
 pub(crate) struct Hub<T> {
-    pub links: Links<Alarm>,
-    pub server: Core,
+    pub links: Links<ServerAlarm>,
+    pub server: ServerCore,
     tap: T,
 }
 
@@ -89,7 +91,7 @@ impl Links<Infallible> {
 impl<T: Tap> Hub<T> {
     pub fn new(simulation: &Simulation, directory: &Arc<Directory>, extent: Extent, tap: T) -> Hub<T> {
         let (network, plan) = (Arc::clone(&simulation.network), Arc::clone(&simulation.server));
-        let server = Core::new(plan, network, Arc::clone(directory), simulation.seed);
+        let server = core_of(plan, network, Arc::clone(directory), simulation.seed);
         Hub { links: Links::new(simulation, extent), server, tap }
     }
 
@@ -122,20 +124,26 @@ impl<T: Tap> Hub<T> {
                 match flight.open(side.transit.plan.servers.port) {
                     Contents::Segment(tcp) => self.server.handle_segment(now, client, &tcp),
                     Contents::Datagram(udp) => self.server.handle_datagram(now, client, ecn, &udp),
-                    Contents::Whole(packet) => self.server.handle_packet(now, client, *packet),
+                    Contents::Whole(packet) => match packet.into_payload() {
+                        Some(IpPayload::Segment(tcp)) => self.server.handle_segment(now, client, &tcp),
+                        Some(IpPayload::Datagram(ecn, udp)) => {
+                            self.server.handle_datagram(now, client, ecn, &udp);
+                        }
+                        None => self.server.handle_unreadable(),
+                    },
                 }
             }
-            let Some((client, sent)) = self.server.output.departures.pop_front() else { break };
+            let Some((client, sent)) = self.server.poll_sent() else { break };
             if self.tap.looks() {
-                let packet = sent.clone().into_packet(side.addresses(client).reversed());
+                let packet = Packet::of_payload(side.addresses(client).reversed(), sent.clone());
                 self.tap.see(now, false, client, &packet);
             }
             match sent {
-                Sent::Segment(tcp) => side.send_down(client, tcp),
-                Sent::Datagram(ecn, udp) => side.send_datagram_down(client, ecn, &udp),
+                IpPayload::Segment(tcp) => side.send_down(client, tcp),
+                IpPayload::Datagram(ecn, udp) => side.send_datagram_down(client, ecn, &udp),
             }
         }
-        for (at, alarm) in self.server.output.alarms.drain(..) {
+        for (at, alarm) in self.server.take_alarms() {
             side.transit.wheel.schedule(at, SideEvent::Other(alarm));
         }
     }

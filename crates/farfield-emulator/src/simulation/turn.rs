@@ -306,7 +306,7 @@ impl<T: Tap> Machine<'_, T> {
             drops: NetworkDrops::default(),
             cross: Vec::new(),
             links: Vec::new(),
-            server: hub.server.counters,
+            server: *hub.server.counters(),
             ended,
             events: 0,
             packet_events: 0,

@@ -2,7 +2,7 @@
 
 use crate::testbed_scene::{packet, skip};
 use farfield_base::Instant;
-use farfield_emulator::convert::{repr_of, segment_of};
+use farfield_model::convert::{repr_of, segment_of};
 use farfield_tcp::{Config, Connection, Event, Numbers, Segment, SeqNumber, State};
 use farfield_testbed::gateway::{Device, Queue};
 use farfield_testbed::{ServerTcp, Testbed, TestbedSpec};

@@ -8,11 +8,12 @@
 //! keep-alive time is closed.
 
 use super::ServerPlan;
-use super::core::{Core, HttpParts};
+use super::core::{HttpParts, ServerCore};
 use super::http::{Ask, filler};
-use super::output::{Alarm, Sent};
+use super::output::Alarm;
 use super::work::{ServiceStart, WorkerJob, WorkerPool};
-use crate::packet::Udp;
+use crate::payload::IpPayload;
+use crate::payload::Udp;
 use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -198,7 +199,7 @@ impl QuicEnd<'_> {
     /// Takes a datagram of client `client`; returns the connection that it belongs to, and whether that is
     /// new.
     fn receive(&mut self, now: Instant, client: ClientId, ecn: Ecn, udp: &Udp) -> Option<(QuicOwner, bool)> {
-        let address = self.service.setup.network.addresses(client).source();
+        let address = self.service.setup.clients.address_of(client);
         let remote = SocketAddr::new(address, udp.source_port);
         let quic = &mut *self.quic;
         quic.buffer.clear();
@@ -383,15 +384,15 @@ impl QuicEnd<'_> {
 
     fn send(&mut self, client: ClientId, port: u16, ecn: Ecn, payload: Bytes) {
         let ServiceStart { setup, counters, output, .. } = &mut self.service;
-        let udp = Udp { source_port: setup.port(), destination_port: port, payload };
-        output.send(counters, client, Sent::Datagram(ecn, udp));
+        let udp = Udp { source_port: setup.port, destination_port: port, payload };
+        output.send(counters, client, IpPayload::Datagram(ecn, udp));
     }
 }
 
-impl Core {
+impl ServerCore {
     /// The server's end of QUIC, if it speaks that.
-    pub fn quic_end(&mut self) -> Option<QuicEnd<'_>> {
-        let Core { setup, counters, peers, output, http, workers, quic, .. } = self;
+    pub(crate) fn quic_end(&mut self) -> Option<QuicEnd<'_>> {
+        let ServerCore { setup, counters, peers, output, http, workers, quic, .. } = self;
         let service = ServiceStart { setup, counters, peers, output };
         Some(QuicEnd { quic: quic.as_mut()?, http, workers, service })
     }
@@ -423,7 +424,7 @@ impl Core {
     }
 
     /// A worker has answered a handshake.
-    pub fn quic_answered(&mut self, now: Instant, owner: QuicOwner) {
+    pub(crate) fn quic_answered(&mut self, now: Instant, owner: QuicOwner) {
         self.workers.free();
         if self.quic_end().is_some_and(|mut end| end.answer(owner)) {
             self.go_on_quic(now, owner);
@@ -433,7 +434,7 @@ impl Core {
     }
 
     /// The service of a request is over; the connection, or the client's interest, may be gone.
-    pub fn quic_served(&mut self, now: Instant, owner: QuicOwner, number: u32) {
+    pub(crate) fn quic_served(&mut self, now: Instant, owner: QuicOwner, number: u32) {
         self.workers.free();
         if let Some(mut end) = self.quic_end() {
             end.reply(owner, number);
@@ -444,14 +445,14 @@ impl Core {
     }
 
     /// A timer of a connection may have come to its end.
-    pub fn handle_quic_timer(&mut self, now: Instant, owner: QuicOwner) {
+    pub(crate) fn handle_quic_timer(&mut self, now: Instant, owner: QuicOwner) {
         if self.quic.as_mut().is_some_and(|quic| quic.expire(now, owner)) {
             self.go_on_quic(now, owner);
         }
     }
 
     /// A connection may have waited for its next request for too long.
-    pub fn end_quic_idle(&mut self, now: Instant, owner: QuicOwner) {
+    pub(crate) fn end_quic_idle(&mut self, now: Instant, owner: QuicOwner) {
         if let Some(mut end) = self.quic_end() {
             end.end_idle(now, owner);
         }

@@ -17,18 +17,21 @@ const PARTS: u32 = 8;
 
 /// The owner of a deadline, by slot and serial number: slots are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Owner<S> {
+pub struct Owner<S> {
+    /// Its slot.
     pub slot: S,
+    /// The serial number of what is in the slot.
     pub serial: u32,
 }
 
 /// The fate of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Put {
+pub enum Put {
     /// The deadline is too near for a queue: the wheel is to hold it.
     OnWheel,
     /// Into a queue, which asks its owner at this instant, at the deadline or before.
     Queued {
+        /// The instant at which its owner is asked.
         asks_at: Instant,
         /// The queue was empty: the wheel is to hold an alarm for it.
         first_of: Option<u16>,
@@ -37,7 +40,7 @@ pub(crate) enum Put {
 
 /// The front of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front<S> {
+pub enum Front<S> {
     /// Due, and taken out.
     Due(Owner<S>),
     /// Due at this instant.
@@ -48,7 +51,7 @@ pub(crate) enum Front<S> {
 
 /// A timer whose event has come. Events of timers are not cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TimerExpiry<E> {
+pub enum TimerExpiry<E> {
     /// Its owner is gone, or was asked meanwhile.
     Stale,
     /// The timer was put off; the event is to be set, if there is one.
@@ -59,7 +62,7 @@ pub(crate) enum TimerExpiry<E> {
 
 /// The queues.
 #[derive(Debug)]
-pub(crate) struct TimeoutQueue<S> {
+pub struct TimeoutQueue<S> {
     queues: Vec<VecDeque<(Instant, Owner<S>)>>,
 }
 

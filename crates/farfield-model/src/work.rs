@@ -1,7 +1,7 @@
 //! Workers: who accepts, who serves, and when a connection is closed.
 
 use super::connection::{ConnectionStage, ReplyBegun};
-use super::core::Core;
+use super::core::ServerCore;
 use super::http::Ask;
 use super::output::{Alarm, ServerOutput};
 use super::peers::PeerTable;
@@ -9,9 +9,9 @@ use super::quic::QuicOwner;
 use super::setup::ServerSetup;
 use super::{Known, ServerCounters, Workers};
 use crate::slots::{ClientId, ServedSlot};
-use crate::timeout_queue::Owner;
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
+use farfield_net::timeout_queue::Owner;
 use std::collections::VecDeque;
 
 /// Something that waits for an event loop.
@@ -100,9 +100,9 @@ impl ServiceStart<'_> {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// Free workers accept what waits: a process one connection, an event loop all.
-    pub fn accept(&mut self, now: Instant) {
+    pub(crate) fn accept(&mut self, now: Instant) {
         while self.workers.idle > 0
             && let Some(owner) = self.listener.next()
         {
@@ -119,7 +119,7 @@ impl Core {
     }
 
     /// Does what there is to do for an accepted connection: writes on, serves, closes, or waits.
-    pub fn go_on(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn go_on(&mut self, now: Instant, slot: ServedSlot) {
         let connection = &mut self.connections[slot];
         if connection.unwritten > 0 {
             self.write_on(now, slot);
@@ -155,7 +155,7 @@ impl Core {
     }
 
     /// Event loops that are free take what is ready.
-    pub fn dispatch(&mut self, now: Instant) {
+    pub(crate) fn dispatch(&mut self, now: Instant) {
         while let Some(job) = self.workers.next_job() {
             let begins = match job {
                 WorkerJob::Connection(owner) => {
@@ -183,7 +183,7 @@ impl Core {
 
     /// A worker begins with the connection's next request, or with a step of its handshake.
     fn serve(&mut self, now: Instant, slot: ServedSlot) {
-        let Core { setup, counters, peers, connections, output, .. } = self;
+        let ServerCore { setup, counters, peers, connections, output, .. } = self;
         let done = Alarm::Served(connections.owner_of(slot));
         let connection = &mut connections[slot];
         let mut service = ServiceStart { setup, counters, peers, output };
@@ -195,7 +195,7 @@ impl Core {
     }
 
     /// The service of the connection's request is over; the connection may have died meanwhile.
-    pub fn served(&mut self, now: Instant, owner: Owner<ServedSlot>) {
+    pub(crate) fn served(&mut self, now: Instant, owner: Owner<ServedSlot>) {
         let (slot, lives) = (owner.slot, self.connections.has(owner));
         if !self.setup.is_prefork() || !lives {
             self.workers.free();
@@ -212,7 +212,7 @@ impl Core {
     }
 
     fn reply(&mut self, now: Instant, slot: ServedSlot) {
-        let Core { setup, connections, http, output, .. } = self;
+        let ServerCore { setup, connections, http, output, .. } = self;
         match connections[slot].begin_reply(setup, &mut http.replies) {
             ReplyBegun::Nothing => {}
             ReplyBegun::WritesOn => self.write_on(now, slot),
@@ -239,8 +239,8 @@ impl Core {
 
     /// Closes; a process is free for the next connection once the client has closed too, or it has waited for
     /// that long enough.
-    pub fn close(&mut self, now: Instant, slot: ServedSlot) {
-        let Core { setup, connections, counters, http, .. } = self;
+    pub(crate) fn close(&mut self, now: Instant, slot: ServedSlot) {
+        let ServerCore { setup, connections, counters, http, .. } = self;
         let (linger, room) = (setup.plan.linger, u64::from(setup.plan.send_buffer));
         let connection = &mut connections[slot];
         counters.replies += connection.write_goaway(room, &mut http.outgoing);
@@ -272,7 +272,7 @@ impl Core {
 
     /// The connection is idle from now on: what happens to it before its next request makes the wait no
     /// longer.
-    pub fn await_request(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn await_request(&mut self, now: Instant, slot: ServedSlot) {
         let connection = &mut self.connections[slot];
         connection.idle_until = now + self.setup.longest_wait_after(connection.answered);
         self.arm_idle(now, slot);
@@ -283,7 +283,7 @@ impl Core {
     }
 
     /// A connection may have waited for its request for too long.
-    pub fn end_idle(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn end_idle(&mut self, now: Instant, slot: ServedSlot) {
         let connection = &mut self.connections[slot];
         if connection.idle_alarm_at > now {
             return;
@@ -305,7 +305,7 @@ impl Core {
     }
 
     /// Takes a connection off the table.
-    pub fn remove(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn remove(&mut self, now: Instant, slot: ServedSlot) {
         let gone = self.connections.remove(slot);
         if gone.stage == ConnectionStage::Handshake {
             self.listener.give_up();

@@ -3,53 +3,53 @@
 //! Each part has an owner. A segment may free a worker, which accepts another connection: what follows from
 //! a packet or an alarm is a method of the whole, and what touches one part is a method of that part.
 
-use super::connection::{Connection, ConnectionStage, Reader};
+use super::connection::{ConnectionStage, Reader};
 use super::connections::ConnectionTable;
 use super::http::Replies;
 use super::listen::Listener;
-use super::output::{Alarm, Sent, ServerOutput};
+use super::output::{Alarm, ServerAlarm, ServerOutput};
 use super::peers::{PeerPort, PeerTable};
 use super::quic::Quic;
 use super::setup::ServerSetup;
 use super::time_wait::ClosedConnections;
 use super::work::WorkerPool;
 use super::{ServerCounters, ServerPlan};
-use crate::Directory;
-use crate::packet::{Carried, Packet, Tcp};
-use crate::plan::NetworkPlan;
+use crate::ClientAddresses;
+use crate::payload::IpPayload;
+use crate::payload::Tcp;
 use crate::slots::{ClientId, ServedSlot};
-use crate::timeout_queue::{Front, TimerExpiry};
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
 use farfield_http::http2::server::RequestHeads;
+use farfield_net::timeout_queue::{Front, TimerExpiry};
 use farfield_tcp::{Event, Segment, Transmit, reply_to_stray};
 use farfield_user::Outgoing;
-use farfield_wire::{IpPacket, Transport};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-/// A server.
+/// A server without a wheel: for whoever has one already.
 #[derive(Debug)]
-pub(crate) struct Core {
-    /// The plan, the network and the seed, which do not change.
-    pub setup: ServerSetup,
-    pub counters: ServerCounters,
+pub struct ServerCore {
+    /// The plan, the clients and the seed, which do not change.
+    pub(crate) setup: ServerSetup,
+    pub(crate) counters: ServerCounters,
     /// Clients, with their ports.
-    pub peers: PeerTable,
+    pub(crate) peers: PeerTable,
     /// Handshakes under way, and the accept queue.
-    pub listener: Listener,
+    pub(crate) listener: Listener,
     /// Processes or event loops, and what waits for them.
-    pub workers: WorkerPool,
+    pub(crate) workers: WorkerPool,
     /// Open connections of TCP, with their timers.
-    pub connections: ConnectionTable,
+    pub(crate) connections: ConnectionTable,
     /// Connections in TIME-WAIT.
-    pub closed: ClosedConnections,
+    pub(crate) closed: ClosedConnections,
     /// Replies and buffers of HTTP.
-    pub http: HttpParts,
+    pub(crate) http: HttpParts,
     /// Connections of QUIC, where there may be some: it is never without TLS.
-    pub quic: Option<Box<Quic>>,
+    pub(crate) quic: Option<Box<Quic>>,
     /// Packets to send, and alarms to set.
-    pub output: ServerOutput,
+    pub(crate) output: ServerOutput,
 }
 
 /// Replies of HTTP that were made before, and buffers for requests and frames.
@@ -62,16 +62,17 @@ pub(crate) struct HttpParts {
     pub outgoing: Outgoing,
 }
 
-impl Core {
+impl ServerCore {
+    /// A server that listens for these clients at `port`.
     pub fn new(
         plan: Arc<ServerPlan>,
-        network: Arc<NetworkPlan>,
-        directory: Arc<Directory>,
+        port: u16,
+        clients: Arc<dyn ClientAddresses>,
         seed: Seed,
-    ) -> Core {
-        Core {
+    ) -> ServerCore {
+        ServerCore {
             counters: ServerCounters::default(),
-            peers: PeerTable::new(network.clients.len()),
+            peers: PeerTable::new(clients.count()),
             listener: Listener::new(&plan),
             workers: WorkerPool::new(plan.workers),
             connections: ConnectionTable::default(),
@@ -79,54 +80,55 @@ impl Core {
             http: HttpParts::default(),
             quic: plan.tls.as_ref().map(|terms| Quic::new(&plan, terms, seed).into()),
             output: ServerOutput::default(),
-            setup: ServerSetup { plan, network, directory, seed },
+            setup: ServerSetup { plan, port, clients, seed },
         }
     }
 
-    /// The number of the client that a packet is from.
-    pub fn client_of(&self, packet: &Packet) -> Option<ClientId> {
-        self.setup.client_at(packet.addresses.source())
-    }
-
-    /// Takes a packet from client `client`.
-    pub fn handle_packet(&mut self, now: Instant, client: ClientId, packet: Packet) {
-        match &packet.carried {
-            Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
-            Carried::Udp(udp) => self.handle_datagram(now, client, packet.ecn, udp),
-            Carried::Raw(bytes) => {
-                self.counters.packets_in += 1;
-                let Ok(ip) = IpPacket::parse(bytes) else { return };
-                if let Ok(Transport::Tcp(view)) = ip.transport()
-                    && ip.addresses() == packet.addresses
-                    && view.checksum_is_valid(&packet.addresses)
-                {
-                    let tcp = Tcp::parse(&view, packet.ecn, bytes);
-                    self.receive(now, client, &tcp);
-                    self.flush_closed(now);
-                }
-            }
-            // A real host's, for a model.
-            Carried::Framed(_) => {
-                if let Some(packet) = Packet::raw(packet.to_bytes().into()) {
-                    self.handle_packet(now, client, packet);
-                }
-            }
-        }
-    }
-
-    /// Takes a segment from client `client`.
+    /// Takes a segment of client `client`'s at `now`. What was due before must have been done.
     pub fn handle_segment(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
         self.counters.packets_in += 1;
         self.receive(now, client, tcp);
         self.flush_closed(now);
     }
 
-    /// The open connection on a port of a client.
-    pub fn connection_of(&self, client: ClientId, port: u16) -> Option<&Connection> {
+    /// Counts a packet that no server reads: damaged, a fragment, or of another protocol.
+    pub fn handle_unreadable(&mut self) {
+        self.counters.packets_in += 1;
+    }
+
+    /// The number of the client at `address`.
+    pub fn client_at(&self, address: IpAddr) -> Option<ClientId> {
+        self.setup.client_at(address)
+    }
+
+    /// Requests that a client made.
+    pub fn requests_of(&self, client: ClientId) -> u32 {
+        self.peers[client].requests
+    }
+
+    /// The open connection on a port of a client, and the bytes of its reply that TCP does not have yet.
+    pub fn connection_of(&self, client: ClientId, port: u16) -> Option<(&farfield_tcp::Connection, u64)> {
         match self.peers[client].find(port) {
-            Some(PeerPort::Open(slot)) => self.connections.get(slot),
+            Some(PeerPort::Open(slot)) => {
+                self.connections.get(slot).map(|connection| (&connection.tcp, connection.unwritten))
+            }
             _ => None,
         }
+    }
+
+    /// The next segment or datagram that it sends, with the client that it is for.
+    pub fn poll_sent(&mut self) -> Option<(ClientId, IpPayload)> {
+        self.output.departures.pop_front()
+    }
+
+    /// The alarms that are to be set, each with the instant at which it is due.
+    pub fn take_alarms(&mut self) -> impl Iterator<Item = (Instant, ServerAlarm)> {
+        self.output.alarms.drain(..).map(|(at, alarm)| (at, ServerAlarm(alarm)))
+    }
+
+    /// Counters so far.
+    pub fn counters(&self) -> &ServerCounters {
+        &self.counters
     }
 
     fn flush_closed(&mut self, now: Instant) {
@@ -135,8 +137,8 @@ impl Core {
         }
     }
 
-    /// Does what an alarm was set for.
-    pub fn handle_alarm(&mut self, now: Instant, alarm: Alarm) {
+    /// Does what an alarm was set for, which is due at `now`.
+    pub fn handle_alarm(&mut self, now: Instant, ServerAlarm(alarm): ServerAlarm) {
         match alarm {
             Alarm::Timers(queue) => self.handle_timers(now, queue),
             Alarm::Idles(queue) => self.handle_idles(now, queue),
@@ -204,7 +206,7 @@ impl Core {
             self.counters.accept_overflows += 1;
             return;
         }
-        let Core { setup, connections, counters, http, .. } = self;
+        let ServerCore { setup, connections, counters, http, .. } = self;
         let (plan, connection) = (&setup.plan, &mut connections[slot]);
         let reader = Reader::of(plan, &mut http.heads);
         counters.requests += u64::from(connection.handle_segment(now, &tcp.segment, &tcp.payload, reader));
@@ -215,7 +217,7 @@ impl Core {
     }
 
     /// Acts on the connection's TCP events, and sends what it has to send.
-    pub fn handle_events(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn handle_events(&mut self, now: Instant, slot: ServedSlot) {
         while let Some(event) = self.connections[slot].tcp.poll_event() {
             match event {
                 Event::Connected => self.established(now, slot),
@@ -251,9 +253,9 @@ impl Core {
         }
     }
 
-    pub fn send(&mut self, client: ClientId, port: u16, segment: Segment, payload: Bytes) {
-        let source_port = self.setup.port();
+    pub(crate) fn send(&mut self, client: ClientId, port: u16, segment: Segment, payload: Bytes) {
+        let source_port = self.setup.port;
         let tcp = Tcp { source_port, destination_port: port, segment, payload };
-        self.output.send(&mut self.counters, client, Sent::Segment(tcp));
+        self.output.send(&mut self.counters, client, IpPayload::Segment(tcp));
     }
 }

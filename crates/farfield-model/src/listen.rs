@@ -2,12 +2,12 @@
 
 use super::ServerPlan;
 use super::connection::{Connection, ConnectionStage, Reader};
-use super::core::Core;
+use super::core::ServerCore;
 use super::peers::PeerPort;
-use crate::packet::Tcp;
+use crate::payload::Tcp;
 use crate::slots::{ClientId, ServedSlot};
-use crate::timeout_queue::Owner;
 use farfield_base::Instant;
+use farfield_net::timeout_queue::Owner;
 use farfield_tcp::{Segment, SeqNumber, State};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -68,11 +68,11 @@ impl Listener {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// A SYN for no connection. `beyond` is where the sequence numbers of an earlier connection on the port
     /// ended.
-    pub fn listen(&mut self, now: Instant, client: ClientId, tcp: &Tcp, beyond: Option<SeqNumber>) {
-        let Core { setup, counters, peers, connections, listener, http, .. } = self;
+    pub(crate) fn listen(&mut self, now: Instant, client: ClientId, tcp: &Tcp, beyond: Option<SeqNumber>) {
+        let ServerCore { setup, counters, peers, connections, listener, http, .. } = self;
         counters.syns += 1;
         if !listener.has_room() {
             counters.syns_dropped += 1;
@@ -97,13 +97,13 @@ impl Core {
     }
 
     /// True if the segment would establish a connection for which there is no room.
-    pub fn overflows(&self, slot: ServedSlot, segment: &Segment) -> bool {
+    pub(crate) fn overflows(&self, slot: ServedSlot, segment: &Segment) -> bool {
         let completes = segment.flags.ack && !segment.flags.rst;
         completes && self.connections[slot].tcp.state() == State::SynReceived && self.listener.is_full()
     }
 
     /// The handshake is complete.
-    pub fn established(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn established(&mut self, now: Instant, slot: ServedSlot) {
         self.counters.established += 1;
         self.connections[slot].stage = ConnectionStage::Queued;
         let queued = self.listener.establish(self.connections.owner_of(slot));

@@ -1,12 +1,12 @@
 //! Connections of which only TIME-WAIT is left: a server that closes first has a minute's worth of them.
 
-use super::core::Core;
+use super::core::ServerCore;
 use super::peers::{PeerPort, PeerTable};
-use crate::packet::Tcp;
+use crate::payload::Tcp;
 use crate::slots::{ClientId, WaitSlot};
-use crate::timeout_queue::Owner;
 use bytes::Bytes;
 use farfield_base::Instant;
+use farfield_net::timeout_queue::Owner;
 use farfield_tcp::TimeWait;
 use farfield_tcp::time_wait::Answer;
 use slab::Slab;
@@ -63,11 +63,11 @@ impl ClosedConnections {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// Takes a segment for a connection in TIME-WAIT.
-    pub fn receive_waiting(&mut self, now: Instant, client: ClientId, slot: WaitSlot, tcp: &Tcp) {
+    pub(crate) fn receive_waiting(&mut self, now: Instant, client: ClientId, slot: WaitSlot, tcp: &Tcp) {
         let time_wait = self.setup.plan.tcp.time_wait;
-        let Core { peers, closed, .. } = self;
+        let ServerCore { peers, closed, .. } = self;
         match closed.table[slot.index()].wait.handle_segment(now, &tcp.segment, time_wait) {
             Answer::Nothing => {}
             Answer::Acknowledge(segment) => self.send(client, tcp.source_port, segment, Bytes::new()),

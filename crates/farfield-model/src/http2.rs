@@ -8,19 +8,19 @@
 //! frames that are ready together share records.
 
 use super::connection::Connection;
-use super::core::Core;
+use super::core::ServerCore;
 use super::http::{Ask, Replies, filler};
 use super::objects::Objects;
 use super::output::Alarm;
 use super::setup::ServerSetup;
 use super::work::{ServiceStart, WorkerJob};
 use crate::slots::ServedSlot;
-use crate::timeout_queue::Owner;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_http::http2::StreamId;
 use farfield_http::http2::server::{Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings};
 use farfield_http::tls::model::RECORD_BYTES_MAX;
+use farfield_net::timeout_queue::Owner;
 use farfield_user::Outgoing;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -101,11 +101,11 @@ impl Multiplexer {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// Does what there is to do on a connection of HTTP/2 that was accepted.
-    pub fn go_on_streams(&mut self, now: Instant, slot: ServedSlot) {
+    pub(crate) fn go_on_streams(&mut self, now: Instant, slot: ServedSlot) {
         self.ask_for_workers(now, slot);
-        let Core { setup, connections, counters, http, .. } = self;
+        let ServerCore { setup, connections, counters, http, .. } = self;
         let connection = &mut connections[slot];
         counters.replies += connection.write_streams(u64::from(setup.plan.send_buffer), &mut http.outgoing);
         let Some(own) = &connection.http2 else { return };
@@ -139,8 +139,8 @@ impl Core {
     }
 
     /// A worker begins with the connection's next request; false if there is none any more.
-    pub fn begin_stream(&mut self, now: Instant, slot: ServedSlot) -> bool {
-        let Core { setup, counters, peers, connections, output, .. } = self;
+    pub(crate) fn begin_stream(&mut self, now: Instant, slot: ServedSlot) -> bool {
+        let ServerCore { setup, counters, peers, connections, output, .. } = self;
         let owner = connections.owner_of(slot);
         let connection = &mut connections[slot];
         let Some(own) = &mut connection.http2 else { return false };
@@ -152,13 +152,13 @@ impl Core {
     }
 
     /// The service of a request on a stream is over; the connection may have died meanwhile.
-    pub fn stream_served(&mut self, now: Instant, owner: Owner<ServedSlot>, stream: StreamId) {
+    pub(crate) fn stream_served(&mut self, now: Instant, owner: Owner<ServedSlot>, stream: StreamId) {
         let (slot, lives) = (owner.slot, self.connections.has(owner));
         if !self.setup.is_prefork() || !lives {
             self.workers.free();
         }
         if lives {
-            let Core { setup, connections, counters, http, .. } = self;
+            let ServerCore { setup, connections, counters, http, .. } = self;
             let connection = &mut connections[slot];
             connection.busy = false;
             counters.replies += u64::from(connection.reply_on(stream, setup, &mut http.replies));

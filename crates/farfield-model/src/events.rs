@@ -4,15 +4,15 @@
 //! that does not read what it is sent gets no further event until TCP has room.
 
 use super::connection::Connection;
-use super::core::Core;
+use super::core::ServerCore;
 use super::http::Keeping;
 use super::output::Alarm;
 use super::setup::ServerSetup;
 use crate::slots::ServedSlot;
-use crate::timeout_queue::Owner;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Stream};
 use farfield_base::{Duration, Instant};
+use farfield_net::timeout_queue::Owner;
 use farfield_traffic::Distribution;
 use std::num::NonZeroU32;
 
@@ -79,14 +79,14 @@ impl Connection {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// An event of the connection's stream is due; the connection may have died meanwhile.
-    pub fn stream_on(&mut self, now: Instant, owner: Owner<ServedSlot>) {
+    pub(crate) fn stream_on(&mut self, now: Instant, owner: Owner<ServedSlot>) {
         if !self.connections.has(owner) {
             return;
         }
         let slot = owner.slot;
-        let Core { setup, connections, counters, output, .. } = self;
+        let ServerCore { setup, connections, counters, output, .. } = self;
         let Some(reply) = &setup.plan.events else { return };
         let connection = &mut connections[slot];
         if connection.streaming.is_none() {

@@ -1,7 +1,7 @@
 //! TLS of the server's connections: handshakes, which take a worker's time, and what is sent sealed.
 
 use super::connection::{Connection, Reader};
-use super::core::Core;
+use super::core::ServerCore;
 use crate::slots::ServedSlot;
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -89,10 +89,10 @@ impl Connection {
     }
 }
 
-impl Core {
+impl ServerCore {
     /// A worker has done a step of the connection's handshake.
-    pub fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
-        let Core { setup, connections, counters, http, .. } = self;
+    pub(crate) fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
+        let ServerCore { setup, connections, counters, http, .. } = self;
         let plan = &setup.plan;
         let Some(terms) = &plan.tls else { return };
         if let Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } = step {

@@ -3,8 +3,8 @@
 use super::connection::Connection;
 use super::output::Alarm;
 use crate::slots::ServedSlot;
-use crate::timeout_queue::{Front, Owner, Put, TimeoutQueue, TimerExpiry};
 use farfield_base::Instant;
+use farfield_net::timeout_queue::{Front, Owner, Put, TimeoutQueue, TimerExpiry};
 use slab::Slab;
 use std::ops::{Index, IndexMut};
 

@@ -2,15 +2,19 @@
 
 use super::ServerCounters;
 use super::quic::QuicOwner;
-use crate::packet::{Packet, Tcp, Udp};
+use crate::payload::IpPayload;
 use crate::slots::{ClientId, ServedSlot};
-use crate::timeout_queue::Owner;
 use farfield_base::Instant;
 use farfield_http::http2::StreamId;
-use farfield_wire::{Addresses, Ecn};
+use farfield_net::timeout_queue::Owner;
 use std::collections::VecDeque;
 
-/// An alarm of the server. Alarms are not cancelled: one that is stale does nothing.
+/// An alarm of a server: whoever turns its wheel hands it back when it is due. Alarms are not cancelled: one
+/// that is stale does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerAlarm(pub(crate) Alarm);
+
+/// The event that an alarm is set for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alarm {
     /// A timer of the connection's TCP may be due.
@@ -37,34 +41,17 @@ pub(crate) enum Alarm {
     Idles(u16),
 }
 
-/// A segment or a datagram of the server's.
-#[derive(Debug, Clone)]
-pub(crate) enum Sent {
-    Segment(Tcp),
-    Datagram(Ecn, Udp),
-}
-
-impl Sent {
-    /// The packet that carries it between `addresses`.
-    pub fn into_packet(self, addresses: Addresses) -> Packet {
-        match self {
-            Sent::Segment(tcp) => Packet::tcp(addresses, tcp),
-            Sent::Datagram(ecn, udp) => Packet::udp(addresses, ecn, udp),
-        }
-    }
-}
-
 /// The output of a server, until it is taken.
 #[derive(Debug, Default)]
 pub(crate) struct ServerOutput {
     /// Segments and datagrams to send, with the clients that they are for.
-    pub departures: VecDeque<(ClientId, Sent)>,
+    pub departures: VecDeque<(ClientId, IpPayload)>,
     /// Alarms to be set, and when they are due.
     pub alarms: Vec<(Instant, Alarm)>,
 }
 
 impl ServerOutput {
-    pub fn send(&mut self, counters: &mut ServerCounters, client: ClientId, sent: Sent) {
+    pub fn send(&mut self, counters: &mut ServerCounters, client: ClientId, sent: IpPayload) {
         counters.packets_out += 1;
         self.departures.push_back((client, sent));
     }

@@ -1,8 +1,7 @@
-//! The setup of a server: its plan, the network around it, and the rules that follow from them alone.
+//! The setup of a server: its plan, its clients, and the rules that follow from them alone.
 
 use super::{ServerPlan, Workers};
-use crate::Directory;
-use crate::plan::NetworkPlan;
+use crate::ClientAddresses;
 use crate::slots::ClientId;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
@@ -17,20 +16,16 @@ const FIRST_REQUEST: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct ServerSetup {
     pub plan: Arc<ServerPlan>,
-    pub network: Arc<NetworkPlan>,
-    pub directory: Arc<Directory>,
+    /// The port at which it listens.
+    pub port: u16,
+    pub clients: Arc<dyn ClientAddresses>,
     pub seed: Seed,
 }
 
 impl ServerSetup {
     /// The number of the client at `address`.
     pub fn client_at(&self, address: IpAddr) -> Option<ClientId> {
-        self.directory.find(address)
-    }
-
-    /// The server's port.
-    pub fn port(&self) -> u16 {
-        self.network.servers.port
+        self.clients.client_at(address)
     }
 
     /// True if a worker is a process that holds one connection.
