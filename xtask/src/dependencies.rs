@@ -1,6 +1,6 @@
 //! Dependencies: each package's licence is one that allows farfield's own, each comes from the registry, none
-//! is built once for programs and once more for tests, and known advisories are asked for where `cargo audit` is
-//! installed.
+//! is built once for programs and once more for tests, and known advisories are asked for where `cargo audit`
+//! is installed.
 //!
 //! Licences are SPDX expressions (annex D of SPDX 2.3) with `/` for OR, as old packages write it. Whether a
 //! licence's text lies beside the code is not looked at.

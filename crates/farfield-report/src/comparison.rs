@@ -17,16 +17,18 @@ pub mod fail_if;
 pub mod html;
 pub(crate) mod inputs;
 pub mod markdown;
+mod measured;
 pub mod metric;
 mod pairs;
+pub mod scoped;
 pub mod side;
 pub mod text;
 
 use farfield_experiment::sweep::Scale;
 use farfield_measure::interval::{BoundedEstimate, MeanEstimate, holm};
 use inputs::InputChange;
-use metric::Metric;
 use pairs::Pairs;
+use scoped::ScopedMetric;
 use serde::Serialize;
 use side::{LeftOut, Side, SideError};
 use std::collections::BTreeSet;
@@ -92,8 +94,8 @@ pub enum Evidence {
 /// A metric on both sides.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// The metric.
-    pub metric: Metric,
+    /// The metric, of the whole run or of a part.
+    pub metric: ScopedMetric,
     /// Its value on the base's side, in the mean over the runs; null if no run has it.
     pub base: Option<f64>,
     /// Its value on the other side.
@@ -120,7 +122,7 @@ pub struct Change {
 }
 
 /// Compares `others` with `base` in `metrics`.
-pub fn compare(base: &Side, others: &[Side], metrics: &[Metric]) -> Comparison {
+pub fn compare(base: &Side, others: &[Side], metrics: &[ScopedMetric]) -> Comparison {
     let against = others.iter().map(|other| Against::of(base, other, metrics)).collect();
     Comparison { level: LEVEL, base: base.summary(), others: against }
 }
@@ -137,7 +139,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Side>, SideError> {
 }
 
 impl Against {
-    fn of(base: &Side, other: &Side, metrics: &[Metric]) -> Against {
+    fn of(base: &Side, other: &Side, metrics: &[ScopedMetric]) -> Against {
         let pairs = pairs::between(base.runs(), other.runs());
         let evidence = match (base.runs().len(), other.runs().len()) {
             (1, 1) => Evidence::WithinRuns,
@@ -145,9 +147,9 @@ impl Against {
             _ if pairs.is_some() => Evidence::Pairs,
             _ => Evidence::Repeats,
         };
-        let row = |metric: &Metric| match &pairs {
-            Some(pairs) if evidence == Evidence::Pairs => Row::of_pairs(*metric, pairs),
-            _ => Row::of(*metric, [base, other], evidence),
+        let row = |metric: &ScopedMetric| match &pairs {
+            Some(pairs) if evidence == Evidence::Pairs => Row::of_pairs(metric.clone(), pairs),
+            _ => Row::of(metric.clone(), [base, other], evidence),
         };
         let mut rows: Vec<Row> = metrics.iter().map(row).collect();
         mark_differences(&mut rows);
@@ -168,8 +170,8 @@ impl Against {
 
 impl Row {
     /// Of a metric in pairs of runs.
-    fn of_pairs(metric: Metric, pairs: &Pairs) -> Row {
-        let scale = metric.scale();
+    fn of_pairs(metric: ScopedMetric, pairs: &Pairs) -> Row {
+        let scale = metric.metric.scale();
         let values = |side: usize| -> Result<Vec<f64>, &'static str> {
             pairs.runs.iter().map(|pair| metric.of_run(pair[side])).collect()
         };
@@ -186,12 +188,13 @@ impl Row {
     }
 
     /// Of a metric on both sides.
-    fn of(metric: Metric, sides: [&Side; 2], evidence: Evidence) -> Row {
+    fn of(metric: ScopedMetric, sides: [&Side; 2], evidence: Evidence) -> Row {
+        let scale = metric.metric.scale();
         let values = sides.map(|side| metric.of_runs(side.runs()));
-        let mean =
-            |values: &Result<Vec<f64>, &'static str>| values.as_ref().ok().map(|of| metric.scale().mean(of));
+        let mean = |values: &Result<Vec<f64>, &'static str>| values.as_ref().ok().map(|of| scale.mean(of));
         let [base, other] = [mean(&values[0]), mean(&values[1])];
-        let unknown = |reason| Row { metric, base, other, change: None, unknown: Some(reason) };
+        let unknown =
+            |reason| Row { metric: metric.clone(), base, other, change: None, unknown: Some(reason) };
         let [numbers, others] = match &values {
             [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
             [Ok(base), Ok(other)] => [base, other],
@@ -199,13 +202,13 @@ impl Row {
         let change = if evidence == Evidence::WithinRuns {
             match sides.map(|side| metric.estimate_of(&side.runs()[0])) {
                 [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
-                [Ok(base), Ok(other)] => Change::of_estimates(metric.scale(), [base, other]),
+                [Ok(base), Ok(other)] => Change::of_estimates(scale, [base, other]),
             }
         } else {
-            Change::between(metric.scale(), [numbers, others])
+            Change::between(scale, [numbers, others])
         };
         match change {
-            Some(change) => Row { metric, base, other, change: Some(change), unknown: None },
+            Some(change) => Row { metric: metric.clone(), base, other, change: Some(change), unknown: None },
             None => unknown("the numbers of the runs do not show it"),
         }
     }

@@ -19,10 +19,11 @@ pub(super) struct Cells {
 
 impl Cells {
     pub fn of(row: &Row) -> Cells {
+        let metric = row.metric.metric;
         let number =
-            |number: Option<f64>| number.map_or_else(|| "–".to_owned(), |number| value(row.metric, number));
+            |number: Option<f64>| number.map_or_else(|| "–".to_owned(), |number| value(metric, number));
         let (change, interval, found) = match row.change {
-            Some(change) => (by(row.metric, change.by), ends(row.metric, change), found(row.metric, change)),
+            Some(change) => (by(metric, change.by), ends(metric, change), found(metric, change)),
             None => ("–".to_owned(), "–".to_owned(), "unknown"),
         };
         Cells {

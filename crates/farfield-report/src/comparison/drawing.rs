@@ -5,6 +5,7 @@
 //! read beyond the summaries, from the runs' histograms. Runs that do not count are in the course of the
 //! figures, hollow, and nowhere else.
 
+use super::measured::Measured;
 use super::metric::{Metric, Statistic};
 use super::side::Side;
 use super::{Against, cells};
@@ -153,7 +154,7 @@ impl CourseRow {
             (true, false) => "INVALID",
         };
         let figure = |(metric, ..): (Metric, &str, &str, f64)| {
-            let interval = metric.estimate_of(run).ok().map(|found| [found.low, found.high]);
+            let interval = metric.estimate_of(Measured::whole(run)).ok().map(|found| [found.low, found.high]);
             Some((metric.of_run(run).ok()?, interval))
         };
         let run = run.path().file_name().unwrap_or(run.path().as_os_str()).to_string_lossy().into_owned();
@@ -189,7 +190,8 @@ fn distribution(side: &Side) -> (String, Vec<(f64, f64)>) {
 /// The change of each percentile with its interval; nothing of fewer than two.
 fn change_by_percentile(against: &Against) -> Option<Chart> {
     let point = |row: &super::Row| {
-        let Metric::Time(Statistic::Quantile(quantile), Timing::Response) = row.metric else { return None };
+        let whole = row.metric.part.is_none().then_some(row.metric.metric)?;
+        let Metric::Time(Statistic::Quantile(quantile), Timing::Response) = whole else { return None };
         let change = row.change?;
         let place = Point::from((1.0 / (1.0 - quantile.as_f64()), change.by * 100.0));
         Some(Point { interval: Some([change.low, change.high].map(|end| end * 100.0)), ..place })
@@ -211,6 +213,7 @@ fn change_by_percentile(against: &Against) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::scoped::ScopedMetric;
     use crate::comparison::{compare, open};
     use crate::directory::SUMMARY_FILE;
     use crate::export::HISTOGRAMS_FILE;
@@ -260,7 +263,7 @@ mod tests {
         let [(_, base), (_, other)] = &drawing.distributions[..] else { panic!("two sides") };
         assert_eq!((base, base.last().map(|point| point.1)), (other, Some(1.0)));
         let mut page = String::new();
-        let compared = compare(&sides[0], &sides[1..], &Metric::DEFAULT);
+        let compared = compare(&sides[0], &sides[1..], &Metric::DEFAULT.map(ScopedMetric::from));
         drawing.put_difference(&mut page, &compared.others[0], 1);
         drawing.put_course(&mut page, &["a", "b"]);
         for part in
@@ -288,7 +291,7 @@ mod tests {
         }
         let sides = open(&[home.path().join("a"), home.path().join("b")]).expect("sides");
         let (drawing, mut page) = (ComparisonCharts::of(&sides), String::new());
-        let compared = compare(&sides[0], &sides[1..], &Metric::DEFAULT);
+        let compared = compare(&sides[0], &sides[1..], &Metric::DEFAULT.map(ScopedMetric::from));
         drawing.put_difference(&mut page, &compared.others[0], 1);
         drawing.put_course(&mut page, &["a", "b"]);
         assert!(!page.contains("within a time"), "{page}");

@@ -1,7 +1,8 @@
 //! Conditions on changes, such as `p99 +5%`: what a change may not exceed, for a program that decides by the
 //! exit code.
 
-use super::metric::{Metric, MetricError};
+use super::metric::MetricError;
+use super::scoped::ScopedMetric;
 use super::{Against, Change};
 use farfield_experiment::sweep::Scale;
 use serde::{Serialize, Serializer};
@@ -12,7 +13,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailIf {
     text: String,
-    metric: Metric,
+    metric: ScopedMetric,
     /// A ratio less 1, or a difference of shares; its sign is the direction that is watched.
     limit: f64,
 }
@@ -45,8 +46,8 @@ pub enum FailIfError {
 
 impl FailIf {
     /// The metric that it is of.
-    pub fn metric(&self) -> Metric {
-        self.metric
+    pub fn metric(&self) -> &ScopedMetric {
+        &self.metric
     }
 
     /// Judges the change of its metric.
@@ -76,14 +77,16 @@ impl FromStr for FailIf {
 
     fn from_str(text: &str) -> Result<FailIf, FailIfError> {
         let wrong = || FailIfError::Change(text.to_owned());
-        let at = text.find(['+', '-']).ok_or_else(wrong)?;
+        // Names of parts may have signs.
+        let from = text.rfind('}').unwrap_or(0);
+        let at = from + text[from..].find(['+', '-']).ok_or_else(wrong)?;
         let (metric, change) = text.split_at(at);
-        let metric: Metric = metric.trim().parse()?;
+        let metric: ScopedMetric = metric.trim().parse()?;
         let percent: f64 =
             change.strip_suffix('%').and_then(|change| change.trim().parse().ok()).ok_or_else(wrong)?;
         let limit = percent / 100.0;
         // A ratio cannot fall by all or more.
-        let is_possible = limit.is_finite() && (metric.scale() == Scale::Difference || limit > -1.0);
+        let is_possible = limit.is_finite() && (metric.metric.scale() == Scale::Difference || limit > -1.0);
         is_possible.then(|| FailIf { text: text.to_owned(), metric, limit }).ok_or_else(wrong)
     }
 }
@@ -132,6 +135,8 @@ mod tests {
             let error = text.parse::<FailIf>().expect_err(text).to_string();
             assert!(error.contains("p99"), "{error}");
         }
+        let of_part: FailIf = "p99{a-b+c} +5%".parse().expect("a part");
+        assert_eq!((of_part.metric.to_string().as_str(), of_part.limit), ("p99{a-b+c}", 0.05));
         assert_eq!("errors -100%".parse::<FailIf>().map(|condition| condition.limit), Ok(-1.0));
     }
 }

@@ -42,7 +42,7 @@ pub fn render(
         items.extend(
             unknown_by_reason(against)
                 .iter()
-                .map(|(reason, metrics)| format!("{metrics} unknown: {}", escaped(reason))),
+                .map(|(reason, metrics)| format!("{} unknown: {}", escaped(&metrics), escaped(reason))),
         );
         items.extend(against.notes.iter().map(|note| escaped(note)));
         list(&mut page, &items);
@@ -77,20 +77,22 @@ fn table(page: &mut String, against: &Against) {
          <th scope=\"col\">against it</th><th scope=\"col\">change</th><th scope=\"col\">95 % interval</th>\
          <th scope=\"col\" class=\"found\">found</th><th scope=\"col\">interval, about no change</th></tr>\n",
     );
-    let changes = against.rows.iter().filter_map(|row| row.change.filter(|_| is_drawn(row.metric.scale())));
+    let changes =
+        against.rows.iter().filter_map(|row| row.change.filter(|_| is_drawn(row.metric.metric.scale())));
     let reach = changes.map(|change| change.low.abs().max(change.high.abs())).fold(0.0, f64::max);
     for row in &against.rows {
         let Cells { metric, base, other, change, interval, found } = Cells::of(row);
         let bar = row
             .change
-            .filter(|_| is_drawn(row.metric.scale()))
+            .filter(|_| is_drawn(row.metric.metric.scale()))
             .map(|change| bar(change, reach))
             .unwrap_or_default();
         let class = found.trim_end_matches('?');
         let _ = writeln!(
             page,
-            "<tr><td>{metric}</td><td>{base}</td><td>{other}</td><td>{change}</td><td>{interval}</td>\
-             <td class=\"found {class}\">{found}</td><td>{bar}</td></tr>"
+            "<tr><td>{}</td><td>{base}</td><td>{other}</td><td>{change}</td><td>{interval}</td>\
+             <td class=\"found {class}\">{found}</td><td>{bar}</td></tr>",
+            escaped(&metric)
         );
     }
     page.push_str("</table></div>\n");

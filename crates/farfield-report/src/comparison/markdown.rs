@@ -46,7 +46,7 @@ pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> S
             }
         }
         for (reason, metrics) in unknown_by_reason(against) {
-            let _ = writeln!(text, "- {metrics} unknown: {}", plain(reason));
+            let _ = writeln!(text, "- {} unknown: {}", plain(&metrics), plain(reason));
         }
         for note in &against.notes {
             let _ = writeln!(text, "- {}", plain(note));
@@ -62,6 +62,7 @@ fn table(text: &mut String, against: &Against) {
     );
     for row in &against.rows {
         let Cells { metric, base, other, change, interval, found } = Cells::of(row);
+        let metric = plain(&metric);
         let _ = writeln!(text, "| {metric} | {base} | {other} | {change} | {interval} | {found} |");
     }
     text.push('\n');

@@ -1,5 +1,6 @@
 //! The metrics of a comparison: a rate, a share, or a time, under the names that thresholds have.
 
+use super::measured::{Measured, Share};
 use crate::directory::RunDirectory;
 use farfield_base::Duration;
 use farfield_experiment::sweep::{Need, Scale};
@@ -82,15 +83,17 @@ impl Metric {
 
     /// Its number in a run, or the reason why it has none.
     pub fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
-        let steady = &run.summary().steady;
+        self.of(Measured::whole(run))
+    }
+
+    /// Its number in what was measured, or the reason why there is none.
+    pub(super) fn of(self, measured: Measured<'_>) -> Result<f64, &'static str> {
         let (statistic, timing) = match self {
-            Metric::Rate => {
-                return steady.rates.map(|rates| rates.succeeded_per_s).ok_or(NOTHING);
-            }
-            Metric::Errors => return steady.error_share.ok_or(NOTHING),
+            Metric::Rate => return measured.rate().value.ok_or(NOTHING),
+            Metric::Errors => return measured.errors().value.ok_or(NOTHING),
             Metric::Time(statistic, timing) => (statistic, timing),
         };
-        if let Some(estimate) = steady.estimates.of(timing) {
+        if let Some(estimate) = measured.estimate(timing) {
             let time = match statistic {
                 Statistic::Mean => Some(estimate.mean),
                 Statistic::Quantile(quantile) => estimate.quantile(quantile),
@@ -100,7 +103,7 @@ impl Metric {
                 time => Ok(time.value_ns as f64),
             };
         }
-        let times = steady.times.of(timing).as_ref().ok_or(NOTHING)?;
+        let times = measured.times(timing).ok_or(NOTHING)?;
         match statistic {
             Statistic::Mean => Ok(times.mean_ns as f64),
             Statistic::Quantile(quantile) => {
@@ -119,26 +122,25 @@ impl Metric {
     /// Where requests were never answered, the number is an estimate that counts these by their ages, and has
     /// no interval of its own. It has that of the answered ones, in proportion, as long as it lies within:
     /// the others then move it by less than what is not known anyway.
-    pub(super) fn estimate_of(self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
-        let value = self.of_run(run)?;
-        let [low, high] = self.interval_of(run)?;
+    pub(super) fn estimate_of(self, measured: Measured<'_>) -> Result<BoundedEstimate, &'static str> {
+        let value = self.of(measured)?;
+        let [low, high] = self.interval_of(measured)?;
         // Percentiles of histograms are rounded, and so are ends of intervals.
         let rounding = value.abs() * ROUNDING;
         if value < low - rounding || high + rounding < value {
             return Err("too many requests of a run were never answered for an interval");
         }
         // An end that stayed where it is would be the nearer, the more requests were never answered.
-        let moved = self.answered(run).map_or(1.0, |answered| value / answered);
+        let moved = self.answered(measured).map_or(1.0, |answered| value / answered);
         let (low, high) = (low * moved, high * moved);
         Ok(BoundedEstimate { value, low: low.min(value), high: high.max(value) })
     }
 
     /// The number of the answered requests alone, where that of the run is an estimate.
-    fn answered(self, run: &RunDirectory) -> Option<f64> {
-        let steady = &run.summary().steady;
+    fn answered(self, measured: Measured<'_>) -> Option<f64> {
         let Metric::Time(statistic, timing) = self else { return None };
-        steady.estimates.of(timing).as_ref()?;
-        let times = steady.times.of(timing).as_ref()?;
+        measured.estimate(timing)?;
+        let times = measured.times(timing)?;
         let ns = match statistic {
             Statistic::Mean => times.mean_ns,
             Statistic::Quantile(quantile) => times.quantile_ns(quantile)?,
@@ -179,12 +181,12 @@ impl Metric {
 
     /// Why a run has no interval of a number; none where it has one, or measured nothing of it.
     fn no_interval(self, run: &RunDirectory) -> Option<NoInterval> {
-        let steady = &run.summary().steady;
+        let measured = Measured::whole(run);
         match self {
-            Metric::Rate => steady.rates.as_ref()?.no_succeeded_interval,
-            Metric::Errors => steady.no_error_share_interval,
+            Metric::Rate => measured.rate().no_interval,
+            Metric::Errors => measured.errors().no_interval,
             Metric::Time(statistic, timing) => {
-                let times = steady.times.of(timing).as_ref()?;
+                let times = measured.times(timing)?;
                 match statistic {
                     Statistic::Mean => times.no_mean_interval,
                     Statistic::Quantile(quantile) => times.quantile(quantile)?.no_interval,
@@ -193,20 +195,14 @@ impl Metric {
         }
     }
 
-    fn interval_of(self, run: &RunDirectory) -> Result<[f64; 2], &'static str> {
-        let steady = &run.summary().steady;
+    fn interval_of(self, measured: Measured<'_>) -> Result<[f64; 2], &'static str> {
+        let share = |share: Share| share.interval.ok_or_else(|| why(share.no_interval));
         let (statistic, timing) = match self {
-            Metric::Rate => {
-                let rates = steady.rates.as_ref().ok_or(NOTHING)?;
-                let none = || why(rates.no_succeeded_interval);
-                return rates.succeeded_interval_per_s.ok_or_else(none);
-            }
-            Metric::Errors => {
-                return steady.error_share_interval.ok_or_else(|| why(steady.no_error_share_interval));
-            }
+            Metric::Rate => return share(measured.rate()),
+            Metric::Errors => return share(measured.errors()),
             Metric::Time(statistic, timing) => (statistic, timing),
         };
-        let times = steady.times.of(timing).as_ref().ok_or(NOTHING)?;
+        let times = measured.times(timing).ok_or(NOTHING)?;
         if is_older(times) {
             return Err("a run is of an older farfield, whose intervals took requests for independent");
         }

@@ -8,7 +8,7 @@ use crate::terminal::scene::{Scene, killed};
 use farfield_base::Duration;
 use farfield_measure::Summary;
 use farfield_measure::batches::interval::{NoInterval, NoIntervalReason};
-use farfield_measure::summary::{EstimateSummary, EstimatedTime};
+use farfield_measure::summary::{ClassSummary, EstimateSummary, EstimatedTime, PartSummary};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -45,10 +45,19 @@ impl Folders {
     /// Keeps a single run with a changed summary.
     fn keep_summary(&self, side: &str, change: impl Fn(&mut Summary)) {
         self.keep(side, "run-0", 1.0);
-        let file = self.path(side).join("run-0").join(SUMMARY_FILE);
-        let mut summary = Summary::from_json(&fs::read_to_string(&file).expect("kept")).expect("own");
+        self.change_summary(side, "run-0", change);
+    }
+
+    /// The summary of a run that was kept.
+    fn summary(&self, side: &str, run: &str) -> Summary {
+        let file = self.path(side).join(run).join(SUMMARY_FILE);
+        Summary::from_json(&fs::read_to_string(file).expect("kept")).expect("own")
+    }
+
+    fn change_summary(&self, side: &str, run: &str, change: impl Fn(&mut Summary)) {
+        let mut summary = self.summary(side, run);
         change(&mut summary);
-        fs::write(file, summary.to_json()).expect("written");
+        fs::write(self.path(side).join(run).join(SUMMARY_FILE), summary.to_json()).expect("written");
     }
 
     fn path(&self, side: &str) -> std::path::PathBuf {
@@ -57,17 +66,15 @@ impl Folders {
 
     fn compare(&self, base: &str, other: &str) -> Comparison {
         let sides = open(&[self.path(base), self.path(other)]).expect("sides");
-        compare(&sides[0], &sides[1..], &Metric::DEFAULT)
+        compare(&sides[0], &sides[1..], &Metric::DEFAULT.map(ScopedMetric::from))
     }
 }
 
 fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a Row {
-    let metric: Metric = metric.parse().expect("a metric");
+    let metric: ScopedMetric = metric.parse().expect("a metric");
     comparison.others[0].rows.iter().find(|row| row.metric == metric).expect("a row")
 }
 
-/// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and
-/// Welch's interval of it by hand.
 /// Keeps runs of a sweep: of block `b` each takes `times` as long, and 1 + b/5 times as long for the block.
 fn keep_blocks(folders: &Folders, side: &str, times: f64, blocks: std::ops::RangeInclusive<u32>) {
     for block in blocks {
@@ -109,6 +116,8 @@ fn runs_of_one_block_are_compared_as_pairs() {
     assert!(!mean(&compared).differs, "{:?}", mean(&compared));
 }
 
+/// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and
+/// Welch's interval of it by hand.
 #[test]
 fn repeats_are_compared_by_welch_on_logarithms() {
     let folders = Folders::new();
@@ -348,4 +357,41 @@ fn text_keeps_to_its_columns_and_lets_nothing_hostile_through() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("<b>") && !page.contains('\u{1b}') && page.contains("exceeded"), "{page}");
+}
+
+/// A class that got slower beside one that did not: the whole shows half of it, the class all.
+#[test]
+fn parts_of_runs_are_compared_by_their_names() {
+    let folders = Folders::new();
+    let class = |steady: &PartSummary, name: &str| ClassSummary {
+        name: name.to_owned(),
+        share: Some(0.5),
+        steady: steady.clone(),
+        pages: None,
+    };
+    for (side, times) in [("base", 1.0), ("other", 1.5)] {
+        for number in 0..3 {
+            let run = format!("run-{number}");
+            folders.keep(side, &run, times * (1.0 + f64::from(number) / 100.0));
+            let slow = folders.summary(side, &run).steady;
+            folders.keep(side, &run, 1.0 + f64::from(number) / 100.0);
+            folders.change_summary(side, &run, |summary| {
+                let same = summary.steady.clone();
+                summary.classes = vec![class(&same, "fibre"), class(&slow, "mobile")];
+            });
+        }
+    }
+    let sides = open(&[folders.path("base"), folders.path("other")]).expect("sides");
+    let metrics: Vec<ScopedMetric> =
+        ["mean", "mean{mobile}", "mean{fibre}"].iter().map(|name| name.parse().expect("a metric")).collect();
+    let compared = compare(&sides[0], &sides[1..], &metrics);
+    let change = |at: usize| compared.others[0].rows[at].change.expect("known");
+    assert!((change(1).by - 0.5).abs() < 0.01 && change(1).differs, "{:?}", change(1));
+    for same in [0, 2] {
+        assert!(change(same).by.abs() < 0.001 && !change(same).differs, "{:?}", change(same));
+    }
+    let unknown: ScopedMetric = "p99{moblie}".parse().expect("a metric");
+    let refused = unknown.check(&sides).expect_err("no such class").to_string();
+    assert!(refused.contains("`moblie`; there are fibre, mobile"), "{refused}");
+    assert_eq!(metrics[1].check(&sides), Ok(()));
 }

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use farfield_measure::samples::{SamplesFile, read_samples};
 use farfield_measure::{Summary, hlog, monitor, series};
-use farfield_report::comparison::{self, metric::Metric};
+use farfield_report::comparison::{self, metric::Metric, scoped::ScopedMetric};
 use farfield_report::export::{self, Layout, percentiles};
 use farfield_report::{Look, RunDirectory, page, render};
 use std::fs;
@@ -88,7 +88,7 @@ pub fn of_directory(bytes: &[u8]) {
     is_shown_plainly(run.summary());
     has_no_control(&page::render(&run));
     if let Ok(sides) = comparison::open(&[path.to_owned()]) {
-        let compared = comparison::compare(&sides[0], &sides, &Metric::DEFAULT);
+        let compared = comparison::compare(&sides[0], &sides, &Metric::DEFAULT.map(ScopedMetric::from));
         has_no_control(&comparison::text::render(&compared, &[], Look::default()));
     }
 }

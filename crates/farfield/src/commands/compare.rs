@@ -8,6 +8,7 @@ use farfield_report::Look;
 use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::fail_if::{FailIf, Judgement};
 use farfield_report::comparison::metric::Metric;
+use farfield_report::comparison::scoped::ScopedMetric;
 use farfield_report::comparison::side::SideError;
 use farfield_report::comparison::{self, Comparison, html, markdown, text};
 use std::io::IsTerminal;
@@ -15,14 +16,17 @@ use std::io::IsTerminal;
 /// Compares sides, and prints what differs.
 pub fn compare(flags: &CompareFlags) -> Result<Exit, Problem> {
     let conditions = parsed::<FailIf>(&flags.fail_ifs)?;
-    let mut metrics = Metric::DEFAULT.to_vec();
-    let further = parsed::<Metric>(&flags.metrics)?;
-    for metric in further.into_iter().chain(conditions.iter().map(FailIf::metric)) {
+    let mut metrics = Metric::DEFAULT.map(ScopedMetric::from).to_vec();
+    let further = parsed::<ScopedMetric>(&flags.metrics)?;
+    for metric in further.into_iter().chain(conditions.iter().map(FailIf::metric).cloned()) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
     }
     let sides = comparison::open(&flags.directories).map_err(refused)?;
+    for metric in &metrics {
+        metric.check(&sides).map_err(Problem::usage)?;
+    }
     let (base, others) = sides.split_first().expect("clap asks for two directories");
     let compared = comparison::compare(base, others, &metrics);
     let judged = judge(conditions, &compared);

@@ -20,7 +20,8 @@ pub struct CompareFlags {
     /// with the first; `last` is the newest of farfield-runs, `last~1` the one before it
     #[arg(required = true, num_args = 2.., value_name = "RUN|FOLDER", value_hint = ValueHint::DirPath, value_parser = run_directory)]
     pub directories: Vec<PathBuf>,
-    /// A further metric: p95, p99(service), mean(connect), …; may be repeated
+    /// A further metric: p95, p99(service), mean(connect), …; p99{mobile} is of a class, flow, host, stage or
+    /// state of that name; may be repeated
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
     /// Exit with 99 if a metric has changed by more than this, such as 'p99 +5%' or 'rate -3%', of errors

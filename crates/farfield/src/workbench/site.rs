@@ -11,6 +11,7 @@ use crate::web::work::Work;
 use crate::web::{Answer, Asked, Site};
 use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::metric::Metric;
+use farfield_report::comparison::scoped::ScopedMetric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
 use farfield_scenario::starts;
@@ -176,7 +177,8 @@ impl Workbench {
                 return Err("name two runs at least: the others are compared with the first".to_owned());
             }
             let sides = comparison::open(&paths).map_err(|error| error.to_string())?;
-            let compared = comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT);
+            let compared =
+                comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT.map(ScopedMetric::from));
             Ok(html::render(&compared, &[], &ComparisonCharts::of(&sides)))
         });
         match compared {
