@@ -1,0 +1,402 @@
+"""Runs on the machines of a Ray cluster (``pip install 'farfield[ray]'``).
+
+`run` makes one run of M parts, one on each machine, and merges them; `sweep` makes simulated runs at many points, as
+many at once as the cluster has processors. An actor on a node starts farfield as a child there; farfield must be
+installed on every node, in the same version.
+
+Parts start together by `Start`: at present at one time of all clocks, which NTP keeps (``--start-at``). A part whose
+node is lost is missing from the sum, which is then invalid, says so, and keeps the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import shutil
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Protocol, Sequence
+
+from ._commands import Paths, Scenario, merge
+from ._commands import run as run_here
+from ._values import scenario_text, toml_value
+from ._words import words_of
+from .errors import FarfieldError, Interrupted, ScenarioError
+from .runs import Run
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keywords import RunKeywords
+
+__all__ = ["AtOneTime", "LostPart", "PointRun", "Start", "SweptPoints", "run", "sweep"]
+
+#: Bytes of a run directory that are sent over the cluster at once.
+CHUNK = 16 << 20
+
+
+class Start(Protocol):
+    """How the parts of a run come to start together.
+
+    The rendezvous of `farfield gather` takes the place of `AtOneTime` by another one of these.
+    """
+
+    def keywords(self, part: int, parts: int) -> Mapping[str, Any]:
+        """Return the keywords of `farfield.run` that a part has, from 1."""
+
+
+class AtOneTime:
+    """All parts start at one time, by the clocks of their machines; each refuses to run if it is over.
+
+    The time is to the second, as ``--start-at`` takes it, and ``lead`` must be long enough for each node to be ready.
+    """
+
+    def __init__(self, lead: timedelta = timedelta(seconds=3), now: datetime | None = None) -> None:
+        at = (now or datetime.now(timezone.utc)) + lead + timedelta(seconds=1)
+        #: The time.
+        self.at = at.replace(microsecond=0)
+
+    def keywords(self, part: int, parts: int) -> Mapping[str, Any]:
+        """Return `start_at`."""
+        return {"start_at": f"{self.at:%Y-%m-%dT%H:%M:%SZ}"}
+
+
+@dataclass(frozen=True)
+class LostPart:
+    """A part that has no result."""
+
+    #: The part, such as ``2/8``.
+    part: str
+    #: Why.
+    reason: str
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise FarfieldError("farfield.ray needs Ray: pip install 'farfield[ray]'") from error
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+    return ray
+
+
+class _Part:
+    """The actor of a node: it starts farfield there, and hands the run directory over."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="farfield-")
+
+    def ready(self) -> str:
+        """Return the version of farfield here, so that the start is not set before all nodes are there."""
+        import subprocess
+
+        from ._program import program
+
+        return subprocess.run([program(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def run(self, text: str | None, url: str | None, keywords: dict[str, Any], name: str) -> bool:
+        """Make the run of a scenario's text, or of a URL. Returns true once it was measured."""
+        place = os.path.join(self._folder, name)
+        if text is None:
+            run_here(url, out=place, **keywords)
+        else:
+            file = Path(self._folder, f"{name}.toml")
+            file.write_text(text, "utf-8")
+            run_here(file, out=place, **keywords)
+        return True
+
+    def packed(self, name: str) -> bytes:
+        """Return the run directory as a tar, and remove it."""
+        place = os.path.join(self._folder, name)
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            archive.add(place, arcname=".")
+        shutil.rmtree(place, ignore_errors=True)
+        return file.getvalue()
+
+    def end(self) -> None:
+        """Remove what was written here."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _unpack(content: bytes, place: Path) -> None:
+    """Unpack a run directory: plain files in it, and folders, and nothing else."""
+    place.mkdir(parents=True)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            path = Path(member.name)
+            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+                raise FarfieldError(f"a node sent {member.name}, which is no file of a run directory")
+            if member.isdir():
+                (place / path).mkdir(parents=True, exist_ok=True)
+                continue
+            source = archive.extractfile(member)
+            assert source is not None
+            with source, open(place / path, "xb") as file:
+                shutil.copyfileobj(source, file)
+
+
+def _sent(scenario: Scenario) -> tuple[str | None, str | None]:
+    """Text and URL of a scenario that nodes are to run.
+
+    Files that it names are not sent: they must lie at the same absolute path on each node.
+    """
+    if scenario is None:
+        raise ScenarioError("on several machines a server must be named: a URL, or a scenario with `target`")
+    if isinstance(scenario, Mapping):
+        return scenario_text(scenario if "name" in scenario else {"name": "scenario", **scenario}), None
+    if isinstance(scenario, str) and "://" in scenario:
+        return None, scenario
+    path = Path(scenario)
+    try:
+        return (path / "scenario.toml" if path.is_dir() else path).read_text("utf-8"), None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path} cannot be read: {error}") from error
+
+
+@contextlib.contextmanager
+def _placed(ray: Any, machines: int, processors: float, patience_s: float) -> Iterator[list[Any]]:
+    """Yield an actor on each of so many nodes, no two on one."""
+    from ray.util.placement_group import placement_group, remove_placement_group
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    group = placement_group([{"CPU": processors}] * machines, strategy="STRICT_SPREAD")
+    actors: list[Any] = []
+    try:
+        if not group.wait(patience_s):
+            alive = sum(1 for node in ray.nodes() if node["Alive"])
+            raise FarfieldError(
+                f"the cluster has not given {machines} machines with {processors:g} free processors each within "
+                f"{patience_s:g} s; it has {alive} nodes"
+            )
+        remote = ray.remote(max_restarts=0, num_cpus=processors)(_Part)
+        for number in range(machines):
+            strategy = PlacementGroupSchedulingStrategy(placement_group=group, placement_group_bundle_index=number)
+            actors.append(remote.options(scheduling_strategy=strategy).remote())
+        yield actors
+        with contextlib.suppress(Exception):
+            ray.get([actor.end.remote() for actor in actors], timeout=5)
+    finally:
+        for actor in actors:
+            ray.kill(actor)
+        remove_placement_group(group)
+
+
+def run(
+    scenario: Scenario,
+    *,
+    machines: int,
+    out: Paths | None = None,
+    check: bool = False,
+    start: Start | None = None,
+    reserve: float = 1.0,
+    patience_s: float = 60.0,
+    set: Mapping[str, Any] | None = None,
+    **keywords: Unpack[RunKeywords],
+) -> Run:
+    """Make one run of as many parts as there are to be machines, each on a node of its own, and return their sum.
+
+    ``scenario`` and the keywords are those of `farfield.run`; the scenario names the server, and files that it names
+    must lie at the same place on each node. ``reserve`` processors are reserved on each node, for which
+    ``patience_s`` is waited. ``out`` is the run directory of the sum; parts lie beside it in ``out-parts``. ``check`` is that of
+    `farfield.run`.
+
+    A part whose node is lost, or that could not be made, is missing: the run is then invalid and names it, and
+    ``run.messages`` has the reason. Raises as `farfield.run` does, and FarfieldError if no part came back.
+    """
+    if machines < 1:
+        raise ScenarioError(f"machines: {machines} machines make no run")
+    own = {**keywords, "set": set}
+    # A keyword that there is not is refused here, before the cluster is asked.
+    words_of("run", own)
+    text, url = _sent(scenario)
+    ray = _ray()
+    place = Path(os.path.abspath(out)) if out is not None else _new_folder("ray")
+    parts_folder = place.with_name(place.name + "-parts")
+    with _placed(ray, machines, reserve, patience_s) as actors:
+        _same_version(ray, actors, patience_s)
+        how = start or AtOneTime()
+        runs = []
+        for number, actor in enumerate(actors, 1):
+            part = {"part": f"{number}/{machines}", **how.keywords(number, machines)}
+            runs.append(actor.run.remote(text, url, {**own, **part}, "part"))
+        made, lost = _collect(ray, actors, runs, parts_folder)
+    if not made:
+        raise FarfieldError("no part of the run came back: " + "; ".join(f"{one.part}: {one.reason}" for one in lost))
+    whole = merge(made, out=place)
+    whole.messages += "".join(f"part {one.part} is missing: {one.reason}\n" for one in lost)
+    return whole.raise_if_failed() if check else whole
+
+
+def _collect(ray: Any, actors: list[Any], runs: list[Any], folder: Path) -> tuple[list[Path], list[LostPart]]:
+    """Fetch the parts, one after the other, so that two never lie in memory."""
+    made, lost = [], []
+    for number, (actor, ended) in enumerate(zip(actors, runs), 1):
+        part = f"{number}/{len(actors)}"
+        try:
+            ray.get(ended)
+            place = folder / f"part-{number}"
+            _unpack(ray.get(actor.packed.remote("part")), place)
+            made.append(place)
+        except ray.exceptions.RayTaskError as error:
+            cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else error
+            if isinstance(cause, ScenarioError):
+                raise ScenarioError(str(cause)) from error
+            lost.append(LostPart(part, str(cause)))
+        except ray.exceptions.RayError as error:
+            lost.append(LostPart(part, f"its node was lost ({type(error).__name__})"))
+    return made, lost
+
+
+def _same_version(ray: Any, actors: list[Any], patience_s: float) -> None:
+    try:
+        versions = ray.get([actor.ready.remote() for actor in actors], timeout=patience_s)
+    except ray.exceptions.RayError as error:
+        raise FarfieldError(f"farfield does not start on a node: {error}") from error
+    if len({*versions}) > 1:
+        raise FarfieldError(f"the nodes have several versions of farfield: {', '.join(sorted({*versions}))}")
+
+
+def _new_folder(what: str) -> Path:
+    stem = f"{datetime.now(timezone.utc):%Y-%m-%dT%H-%M-%SZ}-{what}"
+    runs = Path("farfield-runs").absolute()
+    numbers = itertools.count(2)
+    place = runs / stem
+    while place.exists():
+        place = runs / f"{stem}-{next(numbers)}"
+    return place
+
+
+@dataclass(frozen=True)
+class PointRun:
+    """A run of a sweep."""
+
+    #: The keys that were set, with their values.
+    settings: dict[str, Any]
+    #: The number of the repeat, from 1.
+    repeat: int
+    #: The seed; runs of one repeat have the same.
+    seed: int
+    #: The run; None if it could not be made.
+    run: Run | None
+    #: Why there is none.
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class SweptPoints:
+    """The runs of a sweep over a cluster."""
+
+    #: The folder of the runs: `point-02/repeat-1`.
+    directory: Path
+    #: The runs, by point and repeat.
+    runs: list[PointRun]
+
+    @property
+    def lost(self) -> list[PointRun]:
+        """Runs that could not be made."""
+        return [one for one in self.runs if one.run is None]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each run that was made: its settings, repeat, seed, validity, rate, errors and p50, p99."""
+        rows = []
+        for one in self.runs:
+            if one.run is not None:
+                run = one.run
+                figures = {"valid": run.valid, "rate": run.rate, "errors": run.error_share}
+                times = {f"p{percent}_ns": run.percentile_ns(percent) for percent in (50, 99)}
+                rows.append({**one.settings, "repeat": one.repeat, "seed": one.seed, **figures, **times})
+        return rows
+
+
+def sweep(
+    scenario: Scenario,
+    *,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    points: Sequence[Mapping[str, Any]] | None = None,
+    repeats: int = 3,
+    out: Paths | None = None,
+    tries: int = 3,
+    set: Mapping[str, Any] | None = None,
+    **keywords: Unpack[RunKeywords],
+) -> SweptPoints:
+    """Make simulated runs at many points, ``repeats`` at each, over all processors of the cluster.
+
+    ``vary`` has keys with their values, of which all combinations are made; or ``points`` is a list of dicts. Runs of
+    one repeat have the same seed at each point: ``seed`` and the numbers after it. A run whose node is lost is made
+    again elsewhere, ``tries`` times at most. Only the simulated plane is taken: runs in real time would take each
+    other's processors. `farfield.compare` takes the folders of points, and so does `farfield sweep` not: it makes its
+    own.
+    """
+    if (vary is None) == (points is None):
+        raise ScenarioError("sweep: name either vary or points")
+    if repeats < 1 or tries < 1:
+        raise ScenarioError("sweep: repeats and tries are at least 1")
+    all_points = list(points) if points is not None else _combinations(vary or {})
+    for point in all_points:
+        for key, value in point.items():
+            toml_value(value, key)
+    own = {**keywords, "plane": "simulated", "workers": 1}
+    seed = own.pop("seed", 1)
+    if not isinstance(seed, int):
+        raise ScenarioError(f"seed: write a whole number, and not {seed!r}")
+    words_of("run", {**own, "set": set})
+    text, url = _sent(scenario)
+    ray = _ray()
+    folder = Path(os.path.abspath(out)) if out is not None else _new_folder("ray-sweep")
+    one_run = ray.remote(num_cpus=1, max_retries=tries - 1)(_simulated)
+    planned = [(number, repeat) for repeat in range(1, repeats + 1) for number in range(len(all_points))]
+    waiting = {}
+    for number, repeat in planned:
+        sets = {**(set or {}), **all_points[number], "seed": seed + repeat - 1}
+        waiting[one_run.remote(text, url, {**own, "set": sets})] = (number, repeat)
+    found: dict[tuple[int, int], PointRun] = {}
+    try:
+        while waiting:
+            (ready,), _ = ray.wait(list(waiting), num_returns=1)
+            number, repeat = waiting.pop(ready)
+            place = folder / f"point-{number + 1:02}" / f"repeat-{repeat}"
+            run_made, reason = _fetched(ray, ready, place)
+            found[number, repeat] = PointRun(dict(all_points[number]), repeat, seed + repeat - 1, run_made, reason)
+            del ready
+    except BaseException:
+        for reference in waiting:
+            ray.cancel(reference, force=False)
+        raise
+    return SweptPoints(folder, [found[key] for key in sorted(found)])
+
+
+def _fetched(ray: Any, reference: Any, place: Path) -> tuple[Run | None, str | None]:
+    try:
+        _unpack(ray.get(reference), place)
+        return Run(place), None
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else error
+        if isinstance(cause, (ScenarioError, Interrupted)):
+            raise type(cause)(str(cause)) from error
+        return None, str(cause)
+    except ray.exceptions.RayError as error:
+        return None, f"its node was lost ({type(error).__name__})"
+
+
+def _simulated(text: str | None, url: str | None, keywords: dict[str, Any]) -> bytes:
+    """Make a run on a node, and return its directory as a tar."""
+    part = _Part()
+    try:
+        part.run(text, url, {"no_report": True, **keywords}, "run")
+        return part.packed("run")
+    finally:
+        part.end()
+
+
+def _combinations(vary: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    for key, values in vary.items():
+        if isinstance(values, str):
+            raise ScenarioError(f"vary: {key} wants a list of values, and not {values!r}")
+    return [dict(zip(vary, values)) for values in itertools.product(*vary.values())]

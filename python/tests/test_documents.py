@@ -1,0 +1,122 @@
+"""Results read into classes, and the modules that are written from schemas."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from typing import Any
+
+import farfield
+from farfield import _json
+from farfield.runs import SCHEMA_VERSION, summary_of
+from farfield.schema import capacity, summary, sweep, verify
+
+from .scenes import InFolder
+
+PYTHON = Path(__file__).resolve().parent.parent
+
+
+def least(schema: dict[str, Any], part: dict[str, Any]) -> Any:
+    """The smallest document of a part of a schema: what must be there, and nothing else."""
+    if "$ref" in part:
+        return least(schema, schema["$defs"][part["$ref"].rsplit("/", 1)[-1]])
+    if "const" in part:
+        return part["const"]
+    for group in ("oneOf", "anyOf"):
+        if group in part:
+            return least(schema, part[group][0])
+    kind = part["type"] if isinstance(part["type"], str) else part["type"][0]
+    if kind == "object":
+        properties = part.get("properties", {})
+        return {key: least(schema, properties[key]) for key in part.get("required", [])}
+    if kind == "array":
+        items = part.get("prefixItems") or [part["items"]] * part.get("minItems", 1)
+        return [least(schema, item) for item in items]
+    return {"string": "x", "integer": 3, "number": 2, "boolean": True, "null": None}[kind]
+
+
+class Documents(unittest.TestCase):
+    def test_the_least_document_of_each_schema_is_read(self) -> None:
+        kinds: dict[str, Any] = {"summary": summary.Summary, "capacity": capacity.CapacityReport}
+        kinds.update(sweep=sweep.SweepReport, verify=verify.Verification)
+        for name, kind in kinds.items():
+            schema = json.loads((PYTHON.parent / f"docs/{name}.schema.json").read_text())
+            document = least(schema, schema)
+            read: Any = _json.read(kind, document)
+            self.assertEqual(read.schema_version, 3, name)
+            for key in document:
+                with self.assertRaises(_json.Mismatch, msg=f"{name} without {key}"):
+                    _json.read(kind, {**document, key: object()})
+
+    def test_choices_are_told_apart_by_their_words(self) -> None:
+        answers: Any = capacity.Answer
+        found = {"is": "found", "value": 5, "low": 4, "high": 6, "method": "x", "at_load": 1}
+        self.assertIsInstance(_json._value(answers, found, ""), capacity.AnswerFound)
+        self.assertIsInstance(_json._value(answers, {"is": "less-than", "value": 5}, ""), capacity.AnswerLessThan)
+        ended: Any = capacity.Ended
+        self.assertEqual(_json._value(ended, "done", ""), "done")
+        self.assertEqual(_json._value(ended, {"failed": "no"}, ""), capacity.EndedFailed(failed="no"))
+
+    def test_what_is_unknown_is_passed_over_and_what_is_missing_has_its_place(self) -> None:
+        document = {"name": "p99", "value_ns": 5, "of_a_later_version": {}}
+        self.assertEqual(_json.read(summary.QuantileSummary, document).value_ns, 5)
+        with self.assertRaisesRegex(_json.Mismatch, "times.quantiles.* has no value_ns"):
+            _json.read(summary.QuantileSummary, {"name": "p99"}, "times.quantiles[0]")
+
+    def test_no_bool_is_a_number(self) -> None:
+        with self.assertRaises(_json.Mismatch):
+            _json.read(summary.QuantileSummary, {"name": "p99", "value_ns": True})
+
+    def test_modules_from_schemas_are_fresh(self) -> None:
+        checked = subprocess.run(
+            [sys.executable, str(PYTHON / "generate.py"), "--check"], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_the_package_reads_the_version_that_the_program_writes(self) -> None:
+        text = (PYTHON.parent / "crates/farfield-measure/src/summary.rs").read_text()
+        self.assertIn(f"SCHEMA_VERSION: u32 = {SCHEMA_VERSION};", text)
+
+
+class Directories(InFolder):
+    def assert_refused(self, *words: str) -> None:
+        with self.assertRaises(farfield.FarfieldError) as raised:
+            farfield.open_run(self.folder / "run")
+        for word in words:
+            self.assertIn(word, str(raised.exception))
+
+    def write(self, text: str) -> None:
+        (self.folder / "run").mkdir(exist_ok=True)
+        (self.folder / "run/summary.json").write_text(text)
+
+    def test_what_is_no_run_is_refused_with_a_reason(self) -> None:
+        self.assert_refused("not there")
+        (self.folder / "run").touch()
+        self.assert_refused("a file")
+        (self.folder / "run").unlink()
+        (self.folder / "run").mkdir()
+        self.assert_refused("summary.json", "No such file")
+        self.write("")
+        self.assert_refused("no JSON")
+        self.write("[" * 100_000)
+        self.assert_refused("no JSON")
+        self.write("[]")
+        self.assert_refused("no schema version")
+
+    def test_a_run_of_another_version_is_refused_by_its_version(self) -> None:
+        self.write('{"schema_version": 99}')
+        self.assert_refused("schema version 99", "use a newer one")
+        self.write('{"schema_version": 1}')
+        self.assert_refused("schema version 1, by an older farfield", "has no")
+
+    def test_last_is_the_newest(self) -> None:
+        with self.assertRaisesRegex(farfield.FarfieldError, "farfield-runs has 0 runs"):
+            farfield.open_run("last")
+
+    def test_a_summary_of_an_older_version_that_has_all_is_read(self) -> None:
+        schema = json.loads((PYTHON.parent / "docs/summary.schema.json").read_text())
+        document = {**least(schema, schema), "schema_version": 2}
+        self.assertEqual(summary_of(document, "x").schema_version, 2)

@@ -1,0 +1,291 @@
+"""Runs by the program: what comes back, what is raised, and what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+import unittest.mock
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import farfield
+
+from .scenes import CALM, QUICK, InFolder
+
+
+class Runs(InFolder):
+    def test_a_dict_is_run_and_leaves_nothing_beside_its_directory(self) -> None:
+        run = self.quick(out="run")
+        self.assertTrue(run.valid, run.cause)
+        self.assertIsNone(run.cause)
+        self.assertEqual((run.exit_code, run.directory), (0, self.folder / "run"))
+        self.assertEqual(run.summary.heading.load, "closed")
+        self.assertEqual(os.listdir("."), ["run"])
+        # The interactive response time law: users / (think time + response time).
+        times = run.times()
+        assert times is not None and run.rate is not None
+        self.assertAlmostEqual(run.rate, 10 / (0.05 + times.mean_ns / 1e9), delta=0.1 * run.rate)
+        self.assertLessEqual(run.percentile_ns(50) or 0, run.percentile_ns(99.9) or 0)
+        self.assertEqual(run.percentile_ns(99), {one.name: one.value_ns for one in times.quantiles}["p99"])
+        with self.assertRaisesRegex(farfield.FarfieldError, "p50.*and not p42"):
+            run.percentile_ns(42)
+
+    def test_opened_again_it_is_the_same(self) -> None:
+        run = self.quick()
+        self.assertTrue(run.directory.is_absolute())
+        self.assertEqual(farfield.open_run("last").summary, run.summary)
+        self.assertEqual(farfield.open_run(run).directory, run.directory)
+        again = farfield.run(run.directory, out="again")
+        self.assertEqual(again.summary.steady, run.summary.steady)
+
+    def test_keywords_outrank_the_scenario(self) -> None:
+        run = self.quick(out="run", users=3, load_think="20ms", set={"note": 'a "note"\nof two lines'})
+        self.assertIn("3 users", run.summary.heading.load_words)
+        self.assertEqual(run.summary.heading.note, 'a "note"\nof two lines')
+        self.assertIn('think = "20ms"', run.scenario.read_text())
+
+    def test_files_that_a_dict_names_are_in_the_working_folder(self) -> None:
+        Path("body.txt").write_text("hello")
+        request = {"path": "/", "method": "POST", "body": {"file": "body.txt"}}
+        run = farfield.run({**QUICK, "requests": {"request": [request]}}, out="run")
+        self.assertTrue(run.valid, run.cause)
+
+    def test_a_path_that_looks_like_a_flag_or_a_url_is_a_file(self) -> None:
+        for name in ["--help", "-c", "last"]:
+            Path(name).write_text(farfield.scenario_text(QUICK))
+            self.assertTrue(farfield.run(Path(name), out=f"of{name}").valid)
+        self.assertTrue(farfield.run("-c", out="-out").valid)
+        self.assertTrue(Path("-out/summary.json").exists())
+
+    def test_mistakes_are_scenario_errors_with_their_place(self) -> None:
+        with self.assertRaisesRegex(farfield.ScenarioError, "usres.*users") as raised:
+            farfield.run({**QUICK, "load": {"usres": 3}})
+        self.assertEqual(raised.exception.code, 2)
+        with self.assertRaisesRegex(farfield.ScenarioError, "nowhere.toml"):
+            farfield.run("nowhere.toml")
+        with self.assertRaisesRegex(farfield.ScenarioError, "rate"):
+            farfield.run(QUICK, rate="fast")
+        with self.assertRaisesRegex(farfield.ScenarioError, "a path, a URL, a dict or None"):
+            farfield.run(3)  # type: ignore[arg-type]
+        self.assertEqual(os.listdir("."), [])
+
+    def test_a_folder_that_cannot_be_written_is_no_hindrance(self) -> None:
+        # Nobody makes files there, not even root.
+        os.chdir("/proc/self")
+        self.assertTrue(self.quick(out=self.folder / "run").valid)
+
+    def test_a_folder_that_is_taken_is_refused_and_left(self) -> None:
+        self.quick(out="run")
+        with self.assertRaises(farfield.FarfieldError):
+            self.quick(out="run/summary.json")
+        self.assertTrue(farfield.open_run("run").valid)
+
+    def test_thresholds_are_raised_by_choice(self) -> None:
+        missed = self.quick(out="missed", threshold="p99<1us")
+        self.assertEqual((missed.valid, missed.exit_code, missed.thresholds[0].passed), (True, 99, False))
+        self.assertIs(missed.raise_if_invalid(), missed)
+        with self.assertRaisesRegex(farfield.ThresholdFailed, "p99<1us .measured") as raised:
+            self.quick(threshold="p99<1us", check=True)
+        assert raised.exception.run is not None
+        self.assertEqual((raised.exception.code, raised.exception.run.exit_code), (99, 99))
+        self.assertTrue(self.quick(threshold="p99<1m", check=True).valid)
+
+    def test_an_invalid_run_is_returned_and_raised_by_choice(self) -> None:
+        # A port that nothing listens on: nothing succeeds.
+        run = farfield.run("http://127.0.0.1:9/", users=1, duration=0.5, warm_up=0, out="invalid")
+        self.assertEqual((run.valid, run.exit_code), (False, 3))
+        self.assertIn("succe", run.cause or "")
+        for fails in (run.raise_if_invalid, run.raise_if_failed):
+            with self.assertRaises(farfield.InvalidRun) as raised:
+                fails()
+            self.assertIs(raised.exception.run, run)
+        self.assertIn("INVALID", run._repr_html_())
+        self.assertIn("INVALID", run.text())
+
+    def test_an_abort_is_raised_with_what_was_measured(self) -> None:
+        with self.assertRaisesRegex(farfield.Aborted, "p99") as raised:
+            farfield.run({**QUICK, "aborts": ["p99<1us"], "run": {"duration": "60s"}}, out="aborted")
+        run = raised.exception.run
+        assert run is not None
+        self.assertFalse(run.summary.complete)
+
+    def test_figures_come_as_it_runs(self) -> None:
+        seen: list[dict[str, Any]] = []
+        with farfield.serve() as server:
+            run = farfield.run(server.url, users=2, duration=2.5, warm_up=0, set=CALM, on_figures=seen.append)
+        self.assertGreaterEqual(len(seen), 1)
+        self.assertIn("rows", seen[0])
+        self.assertTrue(run.valid, run.cause)
+
+    def test_an_error_of_the_caller_ends_the_run(self) -> None:
+        def fails(figures: dict[str, Any]) -> None:
+            raise ZeroDivisionError
+
+        with farfield.serve() as server, self.assertRaises(ZeroDivisionError):
+            farfield.run(server.url, users=1, duration=60, on_figures=fails, out="run")
+        self.assertFalse(farfield.open_run("run").summary.complete)
+
+    def test_pages_and_texts(self) -> None:
+        run = self.quick(out="run", no_report=True)
+        self.assertFalse((run.directory / "report.html").exists())
+        self.assertIn("<html", run.report.read_text())
+        self.assertIn("VALID", run.text("markdown"))
+        self.assertIn("valid", repr(run))
+
+    def test_html_of_a_run_is_escaped(self) -> None:
+        run = farfield.run({**QUICK, "name": "<script>alert(1)</script>", "note": "<b>"}, out="run")
+        html = run._repr_html_()
+        self.assertNotIn("<script", html)
+        self.assertIn("&lt;script&gt;", html)
+
+
+class Programs(InFolder):
+    def test_a_program_that_is_missing_says_so(self) -> None:
+        with unittest.mock.patch.dict(os.environ, {"FARFIELD_PROGRAM": "/nowhere/farfield"}):
+            with self.assertRaisesRegex(farfield.ProgramMissing, "/nowhere/farfield"):
+                self.quick()
+            with self.assertRaises(FileNotFoundError):
+                farfield.program()
+
+    def assert_of_program(self, script: str, kind: type[Exception], words: str) -> None:
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o700)
+        with unittest.mock.patch.dict(os.environ, {"FARFIELD_PROGRAM": str(program)}):
+            with self.assertRaisesRegex(kind, words):
+                farfield.run(out="run")
+
+    def test_a_program_that_ends_in_another_way(self) -> None:
+        self.assert_of_program("kill -9 $$", farfield.FarfieldError, "signal 9 .SIGKILL")
+        self.assert_of_program("exit 0", farfield.FarfieldError, "exit code 0 and no message")
+        self.assert_of_program("echo 'farfield: no room' >&2; exit 1", farfield.FarfieldError, "^no room$")
+        self.assert_of_program("kill -15 $$", farfield.Interrupted, "SIGTERM")
+        # Much is read, so that it does not wait, and little is kept.
+        self.assert_of_program("head -c 3000000 /dev/zero >&2; echo end >&2; exit 1", farfield.FarfieldError, "end$")
+
+
+class Many(InFolder):
+    def test_a_sweep_has_points_runs_and_a_table(self) -> None:
+        swept = farfield.sweep(QUICK, vary={"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}, repeats=2, out="s")
+        self.assertEqual((len(swept.points), len(swept.runs)), (4, 8))
+        self.assertEqual({setting.key for setting in swept.points[0].settings}, {"network.rtt", "load.users"})
+        self.assertTrue(all(run.valid for run in swept.runs))
+        self.assertTrue(swept.page.exists())
+        self.assertIn("network.rtt", swept._repr_html_())
+        # The same call makes no run again.
+        times = [run.directory.stat().st_mtime_ns for run in swept.runs]
+        again = farfield.sweep(QUICK, vary={"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}, repeats=2, out="s")
+        self.assertEqual([run.directory.stat().st_mtime_ns for run in again.runs], times)
+        self.assertEqual(again.points, swept.points)
+
+        compared = swept.runs[0].compare(swept.runs[-1], metric="p95")
+        self.assertIsNotNone(compared.row("p95").base)
+        self.assertIn("p95", compared._repr_html_())
+        self.assertIn("p95", compared.markdown)
+
+    def test_points_of_a_list_with_texts_that_csv_would_part(self) -> None:
+        points: list[dict[str, Any]] = [{"load.users": 2, "note": 'a, "b"'}, {"load.users": 3}]
+        swept = farfield.sweep(QUICK, points=points, repeats=1, out="s")
+        notes = [farfield.open_run(run).summary.heading.note for run in swept.runs]
+        self.assertEqual(sorted(map(str, notes)), ["None", 'a, "b"'])
+
+    def test_a_comparison_is_judged(self) -> None:
+        few, many = self.quick(out="few"), self.quick(out="many", users=200)
+        compared = farfield.compare(few, many, fail_if="p99 +5%")
+        self.assertTrue(compared.exceeded)
+        self.assertEqual(compared.conditions[0].judgements, ["exceeded"])
+        change = compared.row("p99").change
+        assert change is not None
+        self.assertGreater(change.by, 0)
+        with self.assertRaisesRegex(farfield.ScenarioError, "nonsense"):
+            farfield.compare(few, many, metric="nonsense")
+
+    def test_parts_are_merged_into_the_run_of_one(self) -> None:
+        parts = [self.quick(out=f"part-{k}", part=f"{k}/2") for k in (1, 2)]
+        whole = farfield.merge(parts, out="whole")
+        self.assertTrue(whole.valid, whole.cause)
+        self.assertEqual(len(whole.summary.parts), 2)
+        self.assertEqual(
+            whole.summary.steady.requests, sum(part.summary.steady.requests for part in parts)
+        )
+        alone = farfield.merge(parts[:1], out="alone")
+        self.assertFalse(alone.valid)
+        self.assertIn("parts", alone.cause or "")
+        with self.assertRaises(farfield.FarfieldError):
+            farfield.merge([parts[0], parts[0]], out="twice")
+
+    def test_a_capacity_is_found_with_its_interval(self) -> None:
+        scenario = {**QUICK, "load": {"model": "open", "arrivals": "100/s"}}
+        found = farfield.capacity(scenario, slo=["p99<100ms", "errors<1%"], budget="4s", duration="1s", out="c")
+        self.assertIn(found.report.answer.is_, ("found", "at-least", "less-than", "undecided"))
+        self.assertEqual(found.report.goals, ["p99<100ms", "errors<1%"])
+        self.assertGreater(len(found.report.trials), 0)
+        self.assertIn("goals kept", found._repr_html_())
+
+    def test_a_log_is_fitted_and_its_scenario_runs(self) -> None:
+        Path("access.log").write_text(
+            "".join(
+                f'10.0.0.{k % 50} - - [01/Jan/2026:00:{k // 60 % 60:02}:{k % 60:02} +0000] "GET /p{k % 7} HTTP/1.1" 200 {500 + k % 90}\n'
+                for k in range(3000)
+            )
+        )
+        fitted = farfield.fit("access.log", out="fit", single_distributions=True)
+        self.assertTrue(fitted.scenario.exists() and fitted.report.exists())
+        self.assertIsInstance(fitted.document, dict)
+        run = farfield.run(fitted.scenario, plane="simulated", duration="2s", out="run")
+        self.assertEqual(run.summary.heading.load, "hybrid")
+        with self.assertRaises(farfield.FarfieldError):
+            farfield.fit("access.log", out="fit")
+
+
+class Samples(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
+        if find_spec("pyarrow") is None:
+            self.skipTest("PyArrow is not installed")
+
+    def test_samples_stream_into_libraries(self) -> None:
+        import pyarrow
+
+        run = self.quick(out="run")
+        count = len(run.samples)
+        self.assertGreater(count, 100)
+        self.assertEqual(pyarrow.table(run.samples).num_rows, count)
+        self.assertIn("due_ns", run.samples.columns)
+        steady = run.samples.to_arrow(["done_ns", "due_ns"])
+        self.assertEqual((steady.num_columns, steady.num_rows), (2, count))
+        if find_spec("polars") is not None:
+            import polars
+
+            self.assertEqual(polars.DataFrame(run.samples).height, count)
+            self.assertEqual(run.samples.to_polars(["user"]).height, count)
+        if find_spec("pandas") is not None:
+            self.assertEqual(len(run.series.to_pandas()), len(run.series))
+
+    def test_a_table_that_is_not_there_says_why(self) -> None:
+        run = self.quick(out="run", samples="none")
+        with self.assertRaisesRegex(farfield.FarfieldError, "samples.parquet is not there"):
+            run.samples.to_arrow()
+
+    def test_without_a_library_the_extra_is_named(self) -> None:
+        run = self.quick(out="run")
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None, "polars": None}):
+            with self.assertRaisesRegex(farfield.FarfieldError, r"pip install 'farfield\[arrow\]'"):
+                run.samples.__arrow_c_stream__()
+            with self.assertRaisesRegex(farfield.FarfieldError, "pip install polars"):
+                run.samples.to_polars()
+
+
+class Imports(unittest.TestCase):
+    def test_the_package_needs_nothing_but_the_standard_library(self) -> None:
+        script = (
+            "import sys, json; import farfield, farfield.ray; "
+            "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))))"
+        )
+        printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        others = [name for name in json.loads(printed.stdout) if not name.startswith(("_", "sitecustomize", "usercustomize"))]
+        self.assertEqual(others, ["farfield"], printed.stderr)
