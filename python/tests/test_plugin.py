@@ -32,7 +32,7 @@ def test_missed(farfield):
 
 
 def test_invalid_and_missed(farfield):
-    farfield.load("http://127.0.0.1:9/", threshold="p99<1us", users=1, duration=0.5, warm_up=0)
+    farfield.load(farfield.serve(error_rate=1), threshold="p99<1us", **SHORT)
 
 
 def test_of_a_mistake(farfield):

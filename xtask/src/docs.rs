@@ -1,12 +1,12 @@
 //! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ
-//! from it.
+//! from it, and the modules of the Python package that follow from these.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use xtask::process;
+use xtask::{process, system};
 
 /// Writes the generated documents: schemas, man pages, completions.
 #[derive(Debug, Args)]
@@ -30,6 +30,9 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
 ];
 /// The folder of the man pages, one a command.
 const MAN_PAGES: &str = "docs/man";
+
+/// The program that writes modules of the Python package from schemas and completions.
+const PYTHON_MODULES: &str = "python/generate.py";
 
 /// Writes the documents, or checks them.
 pub fn run(args: &DocsArgs) -> Result<()> {
@@ -62,7 +65,14 @@ pub fn check() -> Result<()> {
     if let Some(old) = old_pages(&documents)?.first() {
         bail!("{} is of no command; run `cargo xtask docs`", old.display());
     }
-    Ok(())
+    python_modules(&["--check"])
+}
+
+/// Runs the program that writes the Python package's modules, or checks them.
+fn python_modules(words: &[&str]) -> Result<()> {
+    let python =
+        system::find("python3").context("python3 is missing: it writes modules of python/farfield")?;
+    process::run(Command::new(python).arg(PYTHON_MODULES).args(words))
 }
 
 fn write() -> Result<()> {
@@ -78,7 +88,7 @@ fn write() -> Result<()> {
     for old in old_pages(&documents)? {
         fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
-    Ok(())
+    python_modules(&[])
 }
 
 /// Man pages of commands that there are no more.

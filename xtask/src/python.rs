@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::system;
 
-/// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, and a load
-/// generator that they are tested beside.
-const READERS: [&str; 7] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "wsproto", "locust"];
+/// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, a load
+/// generator that they are tested beside, and what the tests of the Python package want: its plugin's pytest,
+/// its types' mypy, and the plots of its pages.
+const READERS: [&str; 10] =
+    ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "wsproto", "locust", "pytest", "mypy", "matplotlib"];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
 /// JavaScript. Without the packages that it depends on: only this file of it is read.

@@ -1,5 +1,5 @@
-//! The Python wheel (PEP 427): the program among the scripts of an environment, and the module of
-//! python/farfield, by which Python finds and runs it.
+//! The Python wheel (PEP 427): the program among the scripts of an environment, and the package of
+//! python/farfield, by which Python finds and runs it, and pytest its fixture.
 //!
 //! Its tag says which glibc the binary needs (PEP 600), so that pip installs it where it runs and nowhere
 //! else.
@@ -15,11 +15,26 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write as _};
+use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-/// The folder of the module, in the checkout.
-const MODULE: &str = "python/farfield";
+/// The folder of the package, in the checkout.
+const PACKAGE: &str = "python/farfield";
+
+/// Plugins by which other programs find the package.
+const ENTRY_POINTS: &str = "[pytest11]\nfarfield = farfield.pytest_plugin\n";
+
+/// Oldest Python that has the syntax of the package.
+const PYTHON: &str = ">=3.10";
+
+/// Extras with what each needs of other projects; the package itself needs nothing.
+const EXTRAS: [(&str, &[&str]); 4] = [
+    ("arrow", &["pyarrow>=14"]),
+    ("notebook", &["pyarrow>=14", "pandas>=2", "matplotlib>=3.7"]),
+    ("pytest", &["pytest>=7"]),
+    ("ray", &["ray>=2.9"]),
+];
 
 /// The wheel.
 pub fn package(release: &Release, linkage: &Linkage, files: &FileTree, effort: u32) -> Result<Artifact> {
@@ -37,27 +52,51 @@ pub fn package(release: &Release, linkage: &Linkage, files: &FileTree, effort: u
             members.add(&format!("{stem}.data/data/{place}"), file.mode, file.content.clone());
         }
     }
-    for entry in fs::read_dir(MODULE).with_context(|| format!("cannot read {MODULE}"))? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().display().to_string();
-        if path.is_file() {
-            let content = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            members.add(&format!("farfield/{name}"), 0o644, content);
-        }
-    }
-    let metadata = format!(
-        "Metadata-Version: 2.4\nName: farfield\nVersion: {}\nSummary: {SUMMARY}\nLicense-Expression: {LICENCE}\n\
-         License-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\nRequires-Python: >=3.8\n\n{DESCRIPTION}\n",
-        release.version
-    );
+    add_package(Path::new(PACKAGE), "farfield", &mut members)?;
+    let metadata = metadata(release.version);
     members.add(&format!("{stem}.dist-info/METADATA"), 0o644, metadata.into_bytes());
     let wheel =
         format!("Wheel-Version: 1.0\nGenerator: cargo xtask dist\nRoot-Is-Purelib: false\nTag: {tag}\n");
     members.add(&format!("{stem}.dist-info/WHEEL"), 0o644, wheel.into_bytes());
+    let entry_points = ENTRY_POINTS.as_bytes().to_vec();
+    members.add(&format!("{stem}.dist-info/entry_points.txt"), 0o644, entry_points);
     let record = format!("{stem}.dist-info/RECORD");
     let list = record_of(&members, &record)?;
     members.add(&record, 0o644, list.into_bytes());
     Ok((format!("{stem}-{tag}.whl"), zip(&members, &record, release.time, effort)?))
+}
+
+/// Adds the modules in `folder`, and those of packages in it, as `place`.
+///
+/// What an interpreter or an editor has left there is no part of a release.
+fn add_package(folder: &Path, place: &str, members: &mut FileTree) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        let inner = format!("{place}/{name}");
+        if path.is_dir() && path.join("__init__.py").is_file() {
+            add_package(&path, &inner, members)?;
+        } else if path.is_file() && (name.ends_with(".py") || name == "py.typed") {
+            let content = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            members.add(&inner, 0o644, content);
+        }
+    }
+    Ok(())
+}
+
+/// The metadata (PEP 566 and PEP 639), with the extras.
+fn metadata(version: &str) -> String {
+    let mut text = format!(
+        "Metadata-Version: 2.4\nName: farfield\nVersion: {version}\nSummary: {SUMMARY}\n\
+         License-Expression: {LICENCE}\nLicense-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\n\
+         Classifier: Framework :: Pytest\nClassifier: Typing :: Typed\nRequires-Python: {PYTHON}\n"
+    );
+    for (extra, needs) in EXTRAS {
+        let lines = needs.iter().map(|need| format!("Requires-Dist: {need}; extra == '{extra}'\n"));
+        text += &format!("Provides-Extra: {extra}\n");
+        text.extend(lines);
+    }
+    text + &format!("\n{DESCRIPTION}\n")
 }
 
 /// The tag of wheels that need any Python and this glibc.
@@ -126,6 +165,48 @@ mod tests {
                 (date.year(), date.month(), date.day(), date.hour(), date.minute(), date.second() / 2 * 2);
             assert_eq!(found, expected, "{time}");
         }
+    }
+
+    #[test]
+    fn the_metadata_has_nothing_that_is_needed_without_an_extra() {
+        let text = metadata("1.2.3");
+        let (head, description) = text.split_once("\n\n").expect("a blank line ends the head");
+        assert!(head.contains("\nVersion: 1.2.3\n") && description.starts_with("farfield "), "{text}");
+        let needs: Vec<&str> = head.lines().filter_map(|line| line.strip_prefix("Requires-Dist: ")).collect();
+        assert!(needs.contains(&"ray>=2.9; extra == 'ray'"), "{needs:?}");
+        for need in needs {
+            let (_, extra) = need.split_once("; extra == ").expect("only an extra needs something");
+            let provided = format!("\nProvides-Extra: {}\n", extra.trim_matches('\''));
+            assert!(head.contains(&provided), "{need}");
+        }
+    }
+
+    #[test]
+    fn the_package_is_its_modules_and_nothing_that_was_left_there() {
+        let place = tempfile::tempdir().expect("a folder");
+        for name in [
+            "__init__.py",
+            "py.typed",
+            "a.py~",
+            "a.so",
+            "inner/__init__.py",
+            "inner/b.py",
+            "__pycache__/c.py",
+        ] {
+            let file = place.path().join(name);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, name).expect("a file");
+        }
+        let mut members = FileTree::default();
+        add_package(place.path(), "farfield", &mut members).expect("readable files");
+        let found: Vec<&str> = members.iter().map(|(place, _)| place).collect();
+        let expected = [
+            "farfield/__init__.py",
+            "farfield/inner/__init__.py",
+            "farfield/inner/b.py",
+            "farfield/py.typed",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

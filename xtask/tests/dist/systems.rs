@@ -183,6 +183,11 @@ fn pip_installs_the_wheel_and_python_finds_the_program() {
     if !has(test, "python3") {
         return;
     }
+    let is_new =
+        Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]).status();
+    if !is_new.expect("python3 starts").success() {
+        return farfield_testkit::skip(test, "python3 is older than 3.10");
+    }
     let place = tempfile::tempdir().expect("a folder");
     let environment = place.path().join("environment");
     succeeds(Command::new("python3").args(["-m", "venv"]).arg(&environment));
@@ -196,6 +201,20 @@ fn pip_installs_the_wheel_and_python_finds_the_program() {
     let found = alone(Command::new(&python).args(["-c", "import farfield; print(farfield.program())"]));
     assert_eq!(Path::new(found.trim()), environment.join("bin/farfield"));
     assert!(environment.join("share/man/man1/farfield.1").is_file());
+    // A run by the package, with nothing but the standard library; its classes are in a folder of their own.
+    let script = "import farfield\n\
+                  run = farfield.run({'plane': 'simulated', 'load': {'users': 2, 'think': '10ms'}}, duration=1)\n\
+                  print(run.raise_if_invalid().summary.steady.requests, len(farfield.__all__))";
+    let printed = alone(Command::new(&python).args(["-c", script]));
+    let requests = printed.split(' ').next().and_then(|count| count.parse::<u32>().ok());
+    assert!(requests.is_some_and(|count| count > 100), "{printed}");
+    let script = "import importlib.metadata as m; import os, farfield\n\
+                  wheel = m.distribution('farfield')\n\
+                  print([point.value for point in wheel.entry_points.select(group='pytest11')])\n\
+                  print(sorted(wheel.metadata.get_all('Provides-Extra')), \
+                  os.path.exists(os.path.join(os.path.dirname(farfield.__file__), 'py.typed')))";
+    let facts = alone(Command::new(&python).args(["-c", script]));
+    assert_eq!(facts, "['farfield.pytest_plugin']\n['arrow', 'notebook', 'pytest', 'ray'] True\n");
     // pip finds every file that the wheel's list has, and its digest.
     let mut pip = Command::new(&python);
     succeeds(pip.args(["-m", "pip", "uninstall", "--quiet", "--yes", "farfield"]));

@@ -14,6 +14,7 @@ mod export;
 mod imported;
 mod old_runs;
 mod pages;
+mod python;
 mod queries;
 mod requests;
 mod runs;
