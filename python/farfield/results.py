@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ._tables import Table
+from .errors import InvalidRun
 from .runs import Run, read_document
 from .schema.capacity import Answer, AnswerAtLeast, AnswerFound, AnswerLessThan, AnswerUndecided, CapacityReport
 from .schema.sweep import PointReport, RunRecord, SweepReport
@@ -83,6 +84,15 @@ class Sweep:
     def runs(self) -> list[Run]:
         """The runs, in the order of ``records``."""
         return [Run(self.directory / record.directory) for record in self.records]
+
+    def raise_if_invalid(self) -> Sweep:
+        """Return the sweep if each point has a run that counts. Raises InvalidRun, with the checks that failed."""
+        for point in self.points:
+            if point.runs == 0:
+                where = ", ".join(f"{setting.key} = {setting.value}" for setting in point.settings) or "the point"
+                causes = ", ".join(point.causes) or "none was made"
+                raise InvalidRun(f"no run counts at {where}: {causes}; the runs are in {self.directory}")
+        return self
 
     @property
     def table(self) -> Table:

@@ -180,7 +180,7 @@ class Many(InFolder):
         swept = farfield.sweep(QUICK, vary={"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}, repeats=2, out="s")
         self.assertEqual((len(swept.points), len(swept.runs)), (4, 8))
         self.assertEqual({setting.key for setting in swept.points[0].settings}, {"network.rtt", "load.users"})
-        self.assertTrue(all(run.valid for run in swept.runs))
+        self.assertTrue(all(run.valid for run in swept.raise_if_invalid().runs))
         self.assertTrue(swept.page.exists())
         self.assertIn("network.rtt", swept._repr_html_())
         # The same call makes no run again.
@@ -199,6 +199,13 @@ class Many(InFolder):
         swept = farfield.sweep(QUICK, points=points, repeats=1, out="s")
         notes = [farfield.open_run(run).summary.heading.note for run in swept.runs]
         self.assertEqual(sorted(map(str, notes)), ["None", 'a, "b"'])
+
+    def test_a_sweep_whose_runs_do_not_count_is_raised_by_choice(self) -> None:
+        flood = {**QUICK, "load": {"model": "open", "arrivals": "2000/s", "users-max": 2}}
+        swept = farfield.sweep(flood, vary={"network.rtt": ["1ms", "2ms"]}, repeats=1, out="s")
+        with self.assertRaisesRegex(farfield.InvalidRun, "network.rtt = 1ms: dropped-arrivals"):
+            swept.raise_if_invalid()
+        self.assertIn("2 runs were invalid", swept._repr_html_())
 
     def test_a_comparison_is_judged(self) -> None:
         near, far = self.quick(out="near", network_rtt="10ms"), self.quick(out="far", network_rtt="30ms")
