@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import logging
 import os
 import shutil
+import subprocess
 import tarfile
 import tempfile
 from dataclasses import dataclass
@@ -22,8 +24,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Protocol, Sequence
 
-from ._commands import Paths, Scenario, merge
+from ._child import Ended
+from ._commands import Paths, Scenario, located, merge
 from ._commands import run as run_here
+from ._program import program
 from ._values import scenario_text, toml_value
 from ._words import words_of
 from .errors import FarfieldError, Interrupted, ScenarioError
@@ -36,8 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AtOneTime", "LostPart", "PointRun", "Start", "SweptPoints", "run", "sweep"]
 
-#: Bytes of a run directory that are sent over the cluster at once.
-CHUNK = 16 << 20
+_LOG = logging.getLogger("farfield.ray")
 
 
 class Start(Protocol):
@@ -94,10 +97,6 @@ class _Part:
 
     def ready(self) -> str:
         """Return the version of farfield here, so that the start is not set before all nodes are there."""
-        import subprocess
-
-        from ._program import program
-
         return subprocess.run([program(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
     def run(self, text: str | None, url: str | None, keywords: dict[str, Any], name: str) -> bool:
@@ -213,18 +212,21 @@ def run(
     if machines < 1:
         raise ScenarioError(f"machines: {machines} machines make no run")
     own = {**keywords, "set": set}
-    # A keyword that there is not is refused here, before the cluster is asked.
-    words_of("run", own)
+    # What is wrong in them is refused here, before the cluster is asked.
+    words = words_of("run", own)
     text, url = _sent(scenario)
+    simulated = _is_simulated(text, url, words)
     ray = _ray()
     place = Path(os.path.abspath(out)) if out is not None else _new_folder("ray")
     parts_folder = place.with_name(place.name + "-parts")
     with _placed(ray, machines, reserve, patience_s) as actors:
         _same_version(ray, actors, patience_s)
-        how = start or AtOneTime()
+        # Virtual time waits for nobody.
+        how = None if simulated else start or AtOneTime()
         runs = []
         for number, actor in enumerate(actors, 1):
-            part = {"part": f"{number}/{machines}", **how.keywords(number, machines)}
+            common = {} if how is None else how.keywords(number, machines)
+            part = {"part": f"{number}/{machines}", **common}
             runs.append(actor.run.remote(text, url, {**own, **part}, "part"))
         made, lost = _collect(ray, actors, runs, parts_folder)
     if not made:
@@ -234,24 +236,53 @@ def run(
     return whole.raise_if_failed() if check else whole
 
 
+def _is_simulated(text: str | None, url: str | None, words: Sequence[str]) -> bool:
+    """True if a scenario is on the simulated plane, by farfield here. Raises ScenarioError."""
+    with located(url) if text is None else _as_file(text) as what:
+        command = [program(), "run", "--show-scenario", *words, *what]
+        shown = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if shown.returncode != 0:
+        raise Ended(shown.returncode, shown.stderr.decode("utf-8", "replace"), False).error()
+    return b'\nplane = "simulated"\n' in b"\n" + shown.stdout
+
+
+@contextlib.contextmanager
+def _as_file(text: str) -> Iterator[list[str]]:
+    with tempfile.NamedTemporaryFile("w", prefix="farfield-", suffix=".toml", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        yield ["--", file.name]
+
+
 def _collect(ray: Any, actors: list[Any], runs: list[Any], folder: Path) -> tuple[list[Path], list[LostPart]]:
-    """Fetch the parts, one after the other, so that two never lie in memory."""
-    made, lost = [], []
-    for number, (actor, ended) in enumerate(zip(actors, runs), 1):
-        part = f"{number}/{len(actors)}"
+    """Fetch the parts as they end, one after the other, so that two never lie in memory.
+
+    A part that is lost is in the log (`farfield.ray`) as soon as Ray knows.
+    """
+    made: dict[int, Path] = {}
+    lost: dict[int, LostPart] = {}
+    mistake: ScenarioError | None = None
+    waiting = {ended: number for number, ended in enumerate(runs, 1)}
+    while waiting:
+        (ended,), _ = ray.wait(list(waiting), num_returns=1)
+        number = waiting.pop(ended)
+        place = folder / f"part-{number}"
         try:
             ray.get(ended)
-            place = folder / f"part-{number}"
-            _unpack(ray.get(actor.packed.remote("part")), place)
-            made.append(place)
+            _unpack(ray.get(actors[number - 1].packed.remote("part")), place)
+            made[number] = place
+            continue
         except ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else error
-            if isinstance(cause, ScenarioError):
-                raise ScenarioError(str(cause)) from error
-            lost.append(LostPart(part, str(cause)))
+            mistake = mistake or (cause if isinstance(cause, ScenarioError) else None)
+            reason = str(cause)
         except ray.exceptions.RayError as error:
-            lost.append(LostPart(part, f"its node was lost ({type(error).__name__})"))
-    return made, lost
+            reason = f"its node was lost ({type(error).__name__})"
+        lost[number] = LostPart(f"{number}/{len(actors)}", reason)
+        _LOG.warning("part %s is missing: %s", lost[number].part, reason)
+    if mistake is not None:
+        raise ScenarioError(str(mistake)) from mistake
+    return [made[number] for number in sorted(made)], [lost[number] for number in sorted(lost)]
 
 
 def _same_version(ray: Any, actors: list[Any], patience_s: float) -> None:

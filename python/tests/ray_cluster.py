@@ -7,6 +7,7 @@ Not among the tests that every change runs: Ray takes 300 MB and each cluster se
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -71,9 +72,9 @@ class TwoNodes(Clusters):
         with farfield.serve() as server:
             whole = farfield.ray.run(server.url, machines=2, users=4, think="10ms", duration=2, warm_up=1, set=CALM, out="w")
         self.assertTrue(whole.valid, f"{whole.cause} {whole.messages}")
-        skews = [part.skew_ns or 0 for part in whole.summary.parts]
-        print(f"start skew {max(skews) / 1e6:.3f} ms")
-        self.assertLess(max(skews), 100e6)
+        skews = [part.skew_ns for part in whole.summary.parts]
+        print(f"start skew, ns: {skews}")
+        self.assertTrue(all(skew is not None and abs(skew) < 100e6 for skew in skews))
 
     def test_a_mistake_is_raised_here(self) -> None:
         with self.assertRaisesRegex(farfield.ScenarioError, "usres"):
@@ -91,12 +92,18 @@ class TwoNodes(Clusters):
             lost.append(time.monotonic())
             self.cluster.remove_node(self.workers[1], allow_graceful=False)
 
+        class Named(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                print(f"{record.getMessage()}: {time.monotonic() - lost[0]:.2f} s after the loss")
+
+        handler = Named()
+        logging.getLogger("farfield.ray").addHandler(handler)
+        self.addCleanup(logging.getLogger("farfield.ray").removeHandler, handler)
         with farfield.serve() as server:
             loser = threading.Thread(target=lose)
             loser.start()
             whole = farfield.ray.run(server.url, machines=2, users=4, think="10ms", duration=15, set=CALM, out="w")
             loser.join()
-            print(f"known {time.monotonic() - lost[0]:.1f} s after the loss, with the rest of the run")
         self.assertFalse(whole.valid)
         self.assertTrue((whole.cause or "").startswith("parts"), whole.cause)
         self.assertRegex(whole.messages, r"part \d/2 is missing: its node was lost")
