@@ -107,13 +107,12 @@ class _Descriptor:
     """A descriptor that is closed when nothing refers to it any more."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self._number = number
+        # Modules may be gone before this is, as an interpreter ends.
+        self._close = os.close
 
     def __del__(self) -> None:
-        try:
-            os.close(self.number)
-        except OSError:
-            pass
+        self._close(self._number)
 
 
 class Messages:

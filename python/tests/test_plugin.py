@@ -18,7 +18,7 @@ TESTS = f"""
 import farfield as package
 
 CALM = {CALM!r}
-SHORT = dict(users=2, duration=1, warm_up=0.2, set=CALM)
+SHORT = dict(users=2, think="10ms", duration=1, warm_up=0.2, set=CALM)
 
 
 def test_kept(farfield):

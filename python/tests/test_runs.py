@@ -98,7 +98,7 @@ class Runs(InFolder):
 
     def test_an_invalid_run_is_returned_and_raised_by_choice(self) -> None:
         with farfield.serve(error_rate=1) as server:
-            run = farfield.run(server.url, users=1, duration=0.5, warm_up=0, threshold="p99<1us", set=CALM, out="invalid")
+            run = farfield.run(server.url, users=1, think="10ms", duration=0.5, warm_up=0, threshold="p99<1us", set=CALM, out="invalid")
         self.assertEqual((run.valid, run.exit_code), (False, 3))
         self.assertIn("succe", run.cause or "")
         for fails in (run.raise_if_invalid, run.raise_if_failed):
@@ -123,7 +123,7 @@ class Runs(InFolder):
     def test_figures_come_as_it_runs(self) -> None:
         seen: list[dict[str, Any]] = []
         with farfield.serve() as server:
-            run = farfield.run(server.url, users=2, duration=2.5, warm_up=0, set=CALM, on_figures=seen.append)
+            run = farfield.run(server.url, users=2, think="10ms", duration=2.5, warm_up=0, set=CALM, on_figures=seen.append)
         self.assertGreaterEqual(len(seen), 1)
         self.assertIn("rows", seen[0])
         self.assertTrue(run.valid, run.cause)
@@ -133,7 +133,7 @@ class Runs(InFolder):
             raise ZeroDivisionError
 
         with farfield.serve() as server, self.assertRaises(ZeroDivisionError):
-            farfield.run(server.url, users=1, duration=60, on_figures=fails, out="run")
+            farfield.run(server.url, users=1, think="10ms", duration=60, on_figures=fails, out="run")
         self.assertFalse(farfield.open_run("run").summary.complete)
 
     def test_pages_and_texts(self) -> None:
@@ -201,7 +201,7 @@ class Many(InFolder):
         self.assertEqual(sorted(map(str, notes)), ["None", 'a, "b"'])
 
     def test_a_sweep_whose_runs_do_not_count_is_raised_by_choice(self) -> None:
-        flood = {**QUICK, "load": {"model": "open", "arrivals": "2000/s", "users-max": 2}}
+        flood = {**QUICK, "load": {"model": "open", "arrivals": "500/s", "users-max": 2}}
         swept = farfield.sweep(flood, vary={"network.rtt": ["1ms", "2ms"]}, repeats=1, out="s")
         with self.assertRaisesRegex(farfield.InvalidRun, "network.rtt = 1ms: dropped-arrivals"):
             swept.raise_if_invalid()
@@ -235,7 +235,7 @@ class Many(InFolder):
 
     def test_a_capacity_is_found_with_its_interval(self) -> None:
         scenario = {**QUICK, "load": {"model": "open", "arrivals": "100/s"}}
-        found = farfield.capacity(scenario, slo=["p99<100ms", "errors<1%"], budget="4s", duration="1s", out="c")
+        found = farfield.capacity(scenario, slo=["p99<100ms", "errors<1%"], budget="2s", duration="500ms", out="c")
         self.assertIn(found.report.answer.is_, ("found", "at-least", "less-than", "undecided"))
         self.assertEqual(found.report.goals, ["p99<100ms", "errors<1%"])
         self.assertGreater(len(found.report.trials), 0)

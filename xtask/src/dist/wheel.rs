@@ -68,7 +68,7 @@ pub fn package(release: &Release, linkage: &Linkage, files: &FileTree, effort: u
 
 /// Adds the modules in `folder`, and those of packages in it, as `place`.
 ///
-/// What an interpreter or an editor has left there is no part of a release.
+/// Files that an interpreter or an editor has left there are no part of a release.
 fn add_package(folder: &Path, place: &str, members: &mut FileTree) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
