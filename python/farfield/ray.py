@@ -11,13 +11,11 @@ node is lost is missing from the sum, which is then invalid, says so, and keeps 
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import logging
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AtOneTime", "LostPart", "PointRun", "Start", "SweptPoints", "run", "sweep"]
 
+#: Bytes of a file that are sent over the cluster at once.
+CHUNK = 16 << 20
 _LOG = logging.getLogger("farfield.ray")
 
 
@@ -95,13 +95,17 @@ class _Part:
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="farfield-")
 
+    def place(self, name: str) -> str:
+        """Return the path of a run directory here."""
+        return os.path.join(self._folder, name)
+
     def ready(self) -> str:
         """Return the version of farfield here, so that the start is not set before all nodes are there."""
         return subprocess.run([program(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
     def run(self, text: str | None, url: str | None, keywords: dict[str, Any], name: str) -> bool:
         """Make the run of a scenario's text, or of a URL. Returns true once it was measured."""
-        place = os.path.join(self._folder, name)
+        place = self.place(name)
         if text is None:
             run_here(url, out=place, **keywords)
         else:
@@ -110,35 +114,41 @@ class _Part:
             run_here(file, out=place, **keywords)
         return True
 
-    def packed(self, name: str) -> bytes:
-        """Return the run directory as a tar, and remove it."""
-        place = os.path.join(self._folder, name)
-        file = io.BytesIO()
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            archive.add(place, arcname=".")
-        shutil.rmtree(place, ignore_errors=True)
-        return file.getvalue()
+    def files(self, name: str) -> list[tuple[str, int]]:
+        """Return the files of a run directory with their lengths in bytes."""
+        place = Path(self._folder, name)
+        return [(str(path.relative_to(place)), path.stat().st_size) for path in place.rglob("*") if path.is_file()]
+
+    def read(self, name: str, file: str, offset: int) -> bytes:
+        """Return at most `CHUNK` bytes of a file."""
+        with open(Path(self._folder, name, file), "rb") as content:
+            content.seek(offset)
+            return content.read(CHUNK)
 
     def end(self) -> None:
         """Remove what was written here."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _unpack(content: bytes, place: Path) -> None:
-    """Unpack a run directory: plain files in it, and folders, and nothing else."""
+def _file_in(place: Path, name: str) -> Path:
+    """Return the path of a file that a node has sent, which is within the run directory, and make its folder."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts or not path.name:
+        raise FarfieldError(f"a node sent {name!r}, which is no file of a run directory")
+    (place / path).parent.mkdir(parents=True, exist_ok=True)
+    return place / path
+
+
+def _fetch(ray: Any, actor: Any, place: Path) -> None:
+    """Fetch the run directory of an actor, a chunk at a time, so that samples of any length fit."""
     place.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        for member in archive:
-            path = Path(member.name)
-            if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                raise FarfieldError(f"a node sent {member.name}, which is no file of a run directory")
-            if member.isdir():
-                (place / path).mkdir(parents=True, exist_ok=True)
-                continue
-            source = archive.extractfile(member)
-            assert source is not None
-            with source, open(place / path, "xb") as file:
-                shutil.copyfileobj(source, file)
+    for name, length in ray.get(actor.files.remote("part")):
+        with open(_file_in(place, name), "xb") as file:
+            while file.tell() < length:
+                chunk = ray.get(actor.read.remote("part", name, file.tell()))
+                if not chunk:
+                    raise FarfieldError(f"{name} of a part became shorter while it was fetched")
+                file.write(chunk)
 
 
 def _sent(scenario: Scenario) -> tuple[str | None, str | None]:
@@ -255,7 +265,7 @@ def _as_file(text: str) -> Iterator[list[str]]:
 
 
 def _collect(ray: Any, actors: list[Any], runs: list[Any], folder: Path) -> tuple[list[Path], list[LostPart]]:
-    """Fetch the parts as they end, one after the other, so that two never lie in memory.
+    """Fetch the parts as they end.
 
     A part that is lost is in the log (`farfield.ray`) as soon as Ray knows.
     """
@@ -269,7 +279,7 @@ def _collect(ray: Any, actors: list[Any], runs: list[Any], folder: Path) -> tupl
         place = folder / f"part-{number}"
         try:
             ray.get(ended)
-            _unpack(ray.get(actors[number - 1].packed.remote("part")), place)
+            _fetch(ray, actors[number - 1], place)
             made[number] = place
             continue
         except ray.exceptions.RayTaskError as error:
@@ -405,7 +415,10 @@ def sweep(
 
 def _fetched(ray: Any, reference: Any, place: Path) -> tuple[Run | None, str | None]:
     try:
-        _unpack(ray.get(reference), place)
+        place.mkdir(parents=True)
+        for name, content in ray.get(reference).items():
+            with open(_file_in(place, name), "xb") as file:
+                file.write(content)
         return Run(place), None
     except ray.exceptions.RayTaskError as error:
         cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else error
@@ -416,12 +429,12 @@ def _fetched(ray: Any, reference: Any, place: Path) -> tuple[Run | None, str | N
         return None, f"its node was lost ({type(error).__name__})"
 
 
-def _simulated(text: str | None, url: str | None, keywords: dict[str, Any]) -> bytes:
-    """Make a run on a node, and return its directory as a tar."""
+def _simulated(text: str | None, url: str | None, keywords: dict[str, Any]) -> dict[str, bytes]:
+    """Make a run on a node, and return the files of its directory."""
     part = _Part()
     try:
         part.run(text, url, {"no_report": True, **keywords}, "run")
-        return part.packed("run")
+        return {name: Path(part.place("run"), name).read_bytes() for name, _ in part.files("run")}
     finally:
         part.end()
 

@@ -6,11 +6,13 @@ import json
 import subprocess
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
 import farfield
 from farfield import _json
+from farfield.ray import _file_in, _ray
 from farfield.runs import SCHEMA_VERSION, summary_of
 from farfield.schema import capacity, summary, sweep, verify
 
@@ -111,6 +113,17 @@ class Directories(InFolder):
         self.assert_refused("schema version 99", "use a newer one")
         self.write('{"schema_version": 1}')
         self.assert_refused("schema version 1, by an older farfield", "has no")
+
+    def test_a_file_that_a_node_sends_stays_in_its_run_directory(self) -> None:
+        for name in ["/etc/passwd", "../x", "a/../../x", "", ".", ".."]:
+            with self.assertRaisesRegex(farfield.FarfieldError, "no file of a run directory", msg=name):
+                _file_in(self.folder / "run", name)
+        self.assertEqual(_file_in(self.folder / "run", "inputs/a.csv"), self.folder / "run/inputs/a.csv")
+
+    def test_without_ray_the_extra_is_named(self) -> None:
+        with unittest.mock.patch.dict(sys.modules, {"ray": None}):
+            with self.assertRaisesRegex(farfield.FarfieldError, r"pip install 'farfield\[ray\]'"):
+                _ray()
 
     def test_last_is_the_newest(self) -> None:
         with self.assertRaisesRegex(farfield.FarfieldError, "farfield-runs has 0 runs"):

@@ -203,7 +203,7 @@ fn pip_installs_the_wheel_and_python_finds_the_program() {
     assert!(environment.join("share/man/man1/farfield.1").is_file());
     // A run by the package, with nothing but the standard library; its classes are in a folder of their own.
     let script = "import farfield\n\
-                  run = farfield.run({'plane': 'simulated', 'load': {'users': 2, 'think': '10ms'}}, duration=1)\n\
+                  run = farfield.run({'plane': 'simulated', 'load': {'users': 20, 'think': '10ms'}}, duration=1)\n\
                   print(run.raise_if_invalid().summary.steady.requests, len(farfield.__all__))";
     let printed = alone(Command::new(&python).args(["-c", script]));
     let requests = printed.split(' ').next().and_then(|count| count.parse::<u32>().ok());
