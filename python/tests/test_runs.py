@@ -199,6 +199,9 @@ class Many(InFolder):
         swept = farfield.sweep(QUICK, points=points, repeats=1, out="s")
         notes = [farfield.open_run(run).summary.heading.note for run in swept.runs]
         self.assertEqual(sorted(map(str, notes)), ["None", 'a, "b"'])
+        texts = ['a, "b"', "[1,2]", "it's", "{"]
+        varied = farfield.sweep(QUICK, vary={"note": texts}, repeats=1, out="v")
+        self.assertEqual(sorted(str(run.summary.heading.note) for run in varied.runs), sorted(texts))
 
     def test_a_sweep_whose_runs_do_not_count_is_raised_by_choice(self) -> None:
         flood = {**QUICK, "load": {"model": "open", "arrivals": "500/s", "users-max": 2}}
