@@ -258,7 +258,9 @@ def scenario_keys() -> dict[str, str]:
 
 def keywords_module() -> str:
     """Return the text of ``_keywords.py``."""
-    head = NOTICE.format("Keywords of the commands: their flags, and the keys of a scenario.", "the documents it reads")
+    head = NOTICE.format(
+        "Keywords of the commands: their flags, and the keys of a scenario.", "the documents it reads"
+    )
     lines = [head, "from __future__ import annotations", ""]
     lines += ["from typing import TYPE_CHECKING, Any, Dict, Mapping, Tuple", ""]
     lines += ["if TYPE_CHECKING:", "    from typing import TypedDict", "", "    from ._values import Value", ""]

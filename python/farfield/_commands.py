@@ -48,7 +48,9 @@ def located(scenario: Scenario) -> Iterator[list[str]]:
         text = scenario_text(scenario if "name" in scenario else {"name": "scenario", **scenario})
         with contextlib.ExitStack() as stack:
             try:
-                file = tempfile.NamedTemporaryFile("w", dir=".", prefix=".farfield-", suffix=".toml", encoding="utf-8")
+                file = tempfile.NamedTemporaryFile(
+                    "w", dir=".", prefix=".farfield-", suffix=".toml", encoding="utf-8"
+                )
             except OSError:
                 file = tempfile.NamedTemporaryFile("w", prefix="farfield-", suffix=".toml", encoding="utf-8")
             stack.enter_context(file)
@@ -175,7 +177,9 @@ def _folder(out: Paths | None, what: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise FarfieldError(f"{folder} cannot be made: {error.strerror}; name another folder with out=") from error
+            raise FarfieldError(
+                f"{folder} cannot be made: {error.strerror}; name another folder with out="
+            ) from error
     raise FarfieldError(f"{runs} is full of folders named {stem}")
 
 
@@ -196,9 +200,7 @@ def capacity(
     goals = keywords.get("slo")
     joined = {"slo": ",".join(goals)} if isinstance(goals, (list, tuple)) else {}
     words = words_of("capacity", {**keywords, **joined, "set": set})
-    ended, document = _document(
-        ["capacity", "--format=json", "--quiet", *words, f"--out={folder}"], scenario
-    )
+    ended, document = _document(["capacity", "--format=json", "--quiet", *words, f"--out={folder}"], scenario)
     _raised(ended, "the search", document is not None, folder)
     return Capacity(folder, _read(CapacityReport, document), document)
 
@@ -325,4 +327,6 @@ def _read(kind: type[Any], document: Any) -> Any:
     try:
         return _json.read(kind, document)
     except _json.Mismatch as error:
-        raise FarfieldError(f"farfield's result cannot be read: {error}; is `{program()}` of this package's version?") from error
+        raise FarfieldError(
+            f"farfield's result cannot be read: {error}; is `{program()}` of this package's version?"
+        ) from error

@@ -135,7 +135,9 @@ def start_server(command: str | Sequence[str], url: str, *, ready_s: float = STA
         raise ScenarioError(f"{url}: write a URL such as http://127.0.0.1:8080/")
     at = (place.hostname, place.port or (443 if place.scheme == "https" else 80))
     if _listens(at):
-        raise FarfieldError(f"something listens on {at[0]}:{at[1]} already, which would be loaded instead of {command!r}")
+        raise FarfieldError(
+            f"something listens on {at[0]}:{at[1]} already, which would be loaded instead of {command!r}"
+        )
     words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
     child = _child.start_command(words, guarded=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **streams)
     assert child.stderr is not None

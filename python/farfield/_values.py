@@ -16,9 +16,7 @@ from typing import Any, Iterator, Mapping, Sequence, Union
 from .errors import ScenarioError
 
 #: The types of values that keywords and scenarios take; a list gives a flag several times.
-Value = Union[
-    str, int, float, bool, "os.PathLike[str]", datetime.timedelta, Sequence[Any], Mapping[str, Any], None
-]
+Value = Union[str, int, float, bool, "os.PathLike[str]", datetime.timedelta, Sequence[Any], Mapping[str, Any], None]
 
 #: Tables within tables, at most: deeper ones contain themselves.
 DEPTH_MAX = 32
@@ -86,7 +84,10 @@ def toml_value(value: Any, where: str, depth: int = 0) -> str:
     if isinstance(value, numbers.Real):
         return number_text(value, where)
     if isinstance(value, Mapping):
-        pairs = [f"{key_text(key, where)} = {toml_value(inner, f'{where}.{key}', depth + 1)}" for key, inner in value.items()]
+        pairs = [
+            f"{key_text(key, where)} = {toml_value(inner, f'{where}.{key}', depth + 1)}"
+            for key, inner in value.items()
+        ]
         return "{ " + ", ".join(pairs) + " }" if pairs else "{}"
     if isinstance(value, (list, tuple, range)):
         return "[" + ", ".join(toml_value(item, f"{where}[{at}]", depth + 1) for at, item in enumerate(value)) + "]"

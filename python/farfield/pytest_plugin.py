@@ -100,7 +100,9 @@ class Farfield:
 
         if not run.valid:
             self._invalid.append((self._name, run.cause or "no cause is given"))
-            pytest.skip(f"farfield: the run is invalid, so nothing is known of the server: {run.cause} ({run.directory})")
+            pytest.skip(
+                f"farfield: the run is invalid, so nothing is known of the server: {run.cause} ({run.directory})"
+            )
         try:
             return run.raise_if_failed()
         except ThresholdFailed as error:

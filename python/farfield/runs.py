@@ -70,7 +70,9 @@ class Run:
     Nothing is read before it is asked for, and the summary once.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], *, exit_code: int | None = None, messages: str = "") -> None:
+    def __init__(
+        self, directory: str | os.PathLike[str], *, exit_code: int | None = None, messages: str = ""
+    ) -> None:
         #: The run directory.
         self.directory = Path(os.path.abspath(directory))
         #: The exit code of the command that made it; None if it was opened.
@@ -244,7 +246,11 @@ def time_text(nanoseconds: float) -> str:
     """Return a time with three digits: ``12.3ms``."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(nanoseconds) >= factor:
-            return f"{nanoseconds / factor:.3g}{unit}" if abs(nanoseconds) < 1000 * factor else f"{nanoseconds / factor:.0f}{unit}"
+            return (
+                f"{nanoseconds / factor:.3g}{unit}"
+                if abs(nanoseconds) < 1000 * factor
+                else f"{nanoseconds / factor:.0f}{unit}"
+            )
     return f"{nanoseconds:.0f}ns"
 
 
@@ -258,7 +264,9 @@ def open_run(path: str | os.PathLike[str]) -> Run:
         directory = _newest(path) or directory
     run = Run(directory)
     if not run.directory.is_dir():
-        raise FarfieldError(f"{directory} is no run directory: it is {'a file' if run.directory.exists() else 'not there'}")
+        raise FarfieldError(
+            f"{directory} is no run directory: it is {'a file' if run.directory.exists() else 'not there'}"
+        )
     run.summary  # noqa: B018  Read now, so that what is no run is refused here.
     return run
 

@@ -1,6 +1,7 @@
 """Parts and sweeps over a cluster of Ray on this machine, of which a node is killed.
 
-Not among the tests that every change runs: Ray takes 300 MB and each cluster seconds to start. By hand, with a Python that has Ray and PyArrow::
+Not among the tests that every change runs: Ray takes 300 MB, and all of it minutes. By hand, with a Python that
+has Ray::
 
     cd python && FARFIELD_PROGRAM=…/farfield python3 -m unittest -v tests.ray_cluster
 """
@@ -70,7 +71,9 @@ class TwoNodes(Clusters):
 
     def test_parts_load_one_server_together(self) -> None:
         with farfield.serve() as server:
-            whole = farfield.ray.run(server.url, machines=2, users=4, think="10ms", duration=2, warm_up=1, set=CALM, out="w")
+            whole = farfield.ray.run(
+                server.url, machines=2, users=4, think="10ms", duration=2, warm_up=1, set=CALM, out="w"
+            )
         self.assertTrue(whole.valid, f"{whole.cause} {whole.messages}")
         skews = [part.skew_ns for part in whole.summary.parts]
         print(f"start skew, ns: {skews}")

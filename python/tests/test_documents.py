@@ -53,7 +53,7 @@ class Documents(unittest.TestCase):
                 with self.assertRaises(_json.Mismatch, msg=f"{name} without {key}"):
                     _json.read(kind, {**document, key: object()})
 
-    def test_choices_are_told_apart_by_their_words(self) -> None:
+    def test_choices_are_distinguished_by_their_words(self) -> None:
         answers: Any = capacity.Answer
         found = {"is": "found", "value": 5, "low": 4, "high": 6, "method": "x", "at_load": 1}
         self.assertIsInstance(_json._value(answers, found, ""), capacity.AnswerFound)

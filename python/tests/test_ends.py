@@ -104,7 +104,9 @@ class Interrupts(InFolder):
                     os.kill(pid, signal.SIGKILL)
 
         with self.assertRaisesRegex(farfield.FarfieldError, "SIGKILL") as raised:
-            farfield.run(self.server.url, users=1, think="10ms", duration=60, warm_up=0, on_figures=kill_it, out="run")
+            farfield.run(
+                self.server.url, users=1, think="10ms", duration=60, warm_up=0, on_figures=kill_it, out="run"
+            )
         run = raised.exception.run
         assert run is not None
         self.assertFalse(run.summary.complete)
@@ -192,4 +194,6 @@ class Servers(unittest.TestCase):
         with self.assertRaises(farfield.ScenarioError):
             farfield.start_server(command, "127.0.0.1:80")
         with self.assertRaisesRegex(farfield.FarfieldError, "within 0.2 s"):
-            farfield.start_server([sys.executable, "-c", "import time; time.sleep(60)"], "http://127.0.0.1:9/", ready_s=0.2)
+            farfield.start_server(
+                [sys.executable, "-c", "import time; time.sleep(60)"], "http://127.0.0.1:9/", ready_s=0.2
+            )

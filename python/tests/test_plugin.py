@@ -64,8 +64,20 @@ class Plugin(InFolder):
     def test_an_invalid_run_neither_passes_nor_fails(self) -> None:
         Path("test_load.py").write_text(TESTS)
         environment = {**os.environ, "PYTHONPATH": PACKAGE}
-        command = [sys.executable, "-m", "pytest", "-p", "farfield.pytest_plugin", "-p", "no:cacheprovider", "-rA", "-v"]
-        ended = subprocess.run([*command, "test_load.py"], capture_output=True, text=True, env=environment, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "farfield.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+            "-rA",
+            "-v",
+        ]
+        ended = subprocess.run(
+            [*command, "test_load.py"], capture_output=True, text=True, env=environment, check=False
+        )
         text = ended.stdout + ended.stderr
         results = dict(re.findall(r"^test_load.py::test_(\w+) (PASSED|FAILED|SKIPPED|ERROR)", text, re.MULTILINE))
         self.assertEqual(

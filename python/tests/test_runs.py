@@ -47,7 +47,7 @@ class Runs(InFolder):
         self.assertIn("3 users", run.summary.heading.load_words)
         # Shown without its line's end, and kept with it.
         self.assertIn('a "note"', run.summary.heading.note or "")
-        self.assertIn('of two lines', run.scenario.read_text())
+        self.assertIn("of two lines", run.scenario.read_text())
         self.assertIn('think = "20ms"', run.scenario.read_text())
 
     def test_files_that_a_dict_names_are_in_the_working_folder(self) -> None:
@@ -98,7 +98,16 @@ class Runs(InFolder):
 
     def test_an_invalid_run_is_returned_and_raised_by_choice(self) -> None:
         with farfield.serve(error_rate=1) as server:
-            run = farfield.run(server.url, users=1, think="10ms", duration=0.5, warm_up=0, threshold="p99<1us", set=CALM, out="invalid")
+            run = farfield.run(
+                server.url,
+                users=1,
+                think="10ms",
+                duration=0.5,
+                warm_up=0,
+                threshold="p99<1us",
+                set=CALM,
+                out="invalid",
+            )
         self.assertEqual((run.valid, run.exit_code), (False, 3))
         self.assertIn("succe", run.cause or "")
         for fails in (run.raise_if_invalid, run.raise_if_failed):
@@ -123,7 +132,9 @@ class Runs(InFolder):
     def test_figures_come_as_it_runs(self) -> None:
         seen: list[dict[str, Any]] = []
         with farfield.serve() as server:
-            run = farfield.run(server.url, users=2, think="10ms", duration=2.5, warm_up=0, set=CALM, on_figures=seen.append)
+            run = farfield.run(
+                server.url, users=2, think="10ms", duration=2.5, warm_up=0, set=CALM, on_figures=seen.append
+            )
         self.assertGreaterEqual(len(seen), 1)
         self.assertIn("rows", seen[0])
         self.assertTrue(run.valid, run.cause)
@@ -227,9 +238,7 @@ class Many(InFolder):
         whole = farfield.merge(parts, out="whole")
         self.assertTrue(whole.valid, whole.cause)
         self.assertEqual(len(whole.summary.parts), 2)
-        self.assertEqual(
-            whole.summary.steady.requests, sum(part.summary.steady.requests for part in parts)
-        )
+        self.assertEqual(whole.summary.steady.requests, sum(part.summary.steady.requests for part in parts))
         alone = farfield.merge(parts[:1], out="alone")
         self.assertFalse(alone.valid)
         self.assertIn("parts", alone.cause or "")
@@ -246,7 +255,9 @@ class Many(InFolder):
 
     def test_a_log_that_cannot_be_fitted_is_refused_with_the_reason(self) -> None:
         # One that can is fitted by the tutorial (test_pages).
-        Path("-robots.log").write_text('192.0.2.1 - - [01/Jan/2026:00:00:01 +0000] "GET /robots.txt HTTP/1.1" 404 0\n')
+        Path("-robots.log").write_text(
+            '192.0.2.1 - - [01/Jan/2026:00:00:01 +0000] "GET /robots.txt HTTP/1.1" 404 0\n'
+        )
         with self.assertRaisesRegex(farfield.FarfieldError, "no request of a user"):
             farfield.fit("-robots.log", out="fit")
         with self.assertRaisesRegex(farfield.FarfieldError, "nowhere.log"):
@@ -299,5 +310,9 @@ class Imports(unittest.TestCase):
             "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))))"
         )
         printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-        others = [name for name in json.loads(printed.stdout) if not name.startswith(("_", "sitecustomize", "usercustomize"))]
+        others = [
+            name
+            for name in json.loads(printed.stdout)
+            if not name.startswith(("_", "sitecustomize", "usercustomize"))
+        ]
         self.assertEqual(others, ["farfield"], printed.stderr)

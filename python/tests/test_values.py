@@ -52,10 +52,14 @@ class RoundTrip(unittest.TestCase):
             if kind == 2:
                 return rng.uniform(-1e9, 1e9)
             if kind in (3, 4):
-                return "".join(chr(rng.choice([9, 10, 34, 39, 92, 65, 233, 0x1F980])) for _ in range(rng.randrange(6)))
+                return "".join(
+                    chr(rng.choice([9, 10, 34, 39, 92, 65, 233, 0x1F980])) for _ in range(rng.randrange(6))
+                )
             if kind == 5:
                 return [value(depth - 1) for _ in range(rng.randrange(4))]
-            return {f"k{at}" if rng.random() < 0.7 else f"k {at}.": value(depth - 1) for at in range(rng.randrange(4))}
+            return {
+                f"k{at}" if rng.random() < 0.7 else f"k {at}.": value(depth - 1) for at in range(rng.randrange(4))
+            }
 
         for _ in range(300):
             self.assert_reads_back({f"key{at}": value(3) for at in range(4)})
