@@ -5,7 +5,8 @@ them is out of date. ``cargo xtask docs`` calls it after it has written the docu
 
 - ``farfield/schema/*.py``: dataclasses from the JSON schemas in ``docs``;
 - ``farfield/_keywords.py``: flags of commands, from the completions for fish, and keys of a scenario, from its
-  schema, as keywords of Python.
+  schema, as keywords of Python;
+- ``docs/tutorials/python.ipynb``: the tutorial as a notebook.
 
 It needs nothing but Python's standard library.
 """
@@ -291,11 +292,36 @@ def keywords_module() -> str:
     return text.replace("TYPE_CHECKING, Any, Dict", "TYPE_CHECKING, Dict")
 
 
+def notebook(page: Path) -> str:
+    """Return a page as a notebook: its text, and its blocks of Python as cells, without lines that files alone want."""
+    cells: list[dict[str, Any]] = []
+
+    def add(kind: str, text: str) -> None:
+        lines = text.strip("\n").splitlines(keepends=True)
+        if not any(line.strip() for line in lines):
+            return
+        cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{len(cells) + 1}", "metadata": {}, "source": lines}
+        cells.append({**cell, "execution_count": None, "outputs": []} if kind == "code" else cell)
+
+    text = re.sub(r"^<!-- .* -->\n", "", page.read_text("utf-8"), flags=re.MULTILINE)
+    for at, part in enumerate(re.split(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
+        if at % 2 == 1:
+            kept = [line for line in part.splitlines() if "leave this out in a notebook" not in line]
+            add("code", "\n".join(kept))
+        else:
+            # Links of the page begin at its folder, as those of the notebook beside it do.
+            add("markdown", part)
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    whole = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
 def documents() -> dict[Path, str]:
-    """Return all modules with their text."""
+    """Return all modules, and the notebook, with their text."""
     package = PYTHON / "farfield"
     texts = {package / "schema" / f"{name}.py": schema_module(name, root) for name, root in SCHEMAS.items()}
-    return {**texts, package / "_keywords.py": keywords_module()}
+    page = DOCS / "tutorials/python.md"
+    return {**texts, package / "_keywords.py": keywords_module(), page.with_suffix(".ipynb"): notebook(page)}
 
 
 def main(words: list[str]) -> int:

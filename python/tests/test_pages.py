@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ class Pages(InFolder):
         names = self.follow("tutorials/python.md", 5)
         self.assertIn("<svg", Path("round-trips.svg").read_text("utf-8"))
         self.assertEqual(len(names["swept"].runs), 12)
+
+    def test_the_notebook_has_the_code_of_the_tutorial(self) -> None:
+        cells = json.loads((DOCS / "tutorials/python.ipynb").read_text("utf-8"))["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        page = "\n".join(block for _, block in blocks("tutorials/python.md"))
+        left_out = [line for line in page.splitlines() if line and line not in code.splitlines()]
+        self.assertEqual([line.split("(")[0] for line in left_out], ["matplotlib.use"])
 
     def test_the_page_runs(self) -> None:
         names = self.follow("python.md", 3)
