@@ -189,9 +189,10 @@ def _placed(ray: Any, machines: int, processors: float, patience_s: float) -> It
             strategy = PlacementGroupSchedulingStrategy(placement_group=group, placement_group_bundle_index=number)
             actors.append(remote.options(scheduling_strategy=strategy).remote())
         yield actors
-        with contextlib.suppress(Exception):
-            ray.get([actor.end.remote() for actor in actors], timeout=5)
     finally:
+        # A part that is under way, or lost, leaves its temporary folder.
+        with contextlib.suppress(Exception):
+            ray.wait([actor.end.remote() for actor in actors], num_returns=len(actors), timeout=2)
         for actor in actors:
             ray.kill(actor)
         remove_placement_group(group)

@@ -1,7 +1,7 @@
 """Parts and sweeps over a cluster of Ray on this machine, of which a node is killed.
 
 Not among the tests that every change runs: Ray takes 300 MB, and all of it minutes. By hand, with a Python that
-has Ray::
+has Ray (it leaves its sessions in /tmp/ray, and a killed node the folder of its part)::
 
     cd python && FARFIELD_PROGRAM=…/farfield python3 -m unittest -v tests.ray_cluster
 """

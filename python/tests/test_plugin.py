@@ -72,6 +72,7 @@ class Plugin(InFolder):
             "farfield.pytest_plugin",
             "-p",
             "no:cacheprovider",
+            "--basetemp=base",
             "-rA",
             "-v",
         ]
