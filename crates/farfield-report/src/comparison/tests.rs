@@ -1,6 +1,7 @@
 //! Comparisons of runs made of samples.
 
 use super::fail_if::{FailIf, Judgement};
+use super::metric::Metric;
 use super::*;
 use crate::directory::SUMMARY_FILE;
 use crate::terminal::Look;
