@@ -42,7 +42,7 @@ pub fn render(
         items.extend(
             unknown_by_reason(against)
                 .iter()
-                .map(|(reason, metrics)| format!("{} unknown: {}", escaped(&metrics), escaped(reason))),
+                .map(|(reason, metrics)| format!("{} unknown: {}", escaped(metrics), escaped(reason))),
         );
         items.extend(against.notes.iter().map(|note| escaped(note)));
         list(&mut page, &items);
