@@ -11,6 +11,7 @@ mod side_files;
 
 use crate::machine::Worked;
 use crate::memory::MemoryBounds;
+use crate::run::CommonStart;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
 use crate::set_aside::Gate;
@@ -189,6 +190,13 @@ impl<'a> Collector<'a> {
     /// Sets the part of the run whose samples these are.
     pub fn of_part(self, part: Option<PartLabel>) -> Collector<'a> {
         Collector { part, ..self }
+    }
+
+    /// Notes the clock of a part whose start came from others.
+    pub fn of_clock(&mut self, start: Option<CommonStart>) {
+        if let Some(part) = &mut self.part {
+            part.clock = start.map(|start| start.clock);
+        }
     }
 
     /// Sets the collector's processor.

@@ -54,7 +54,9 @@ pub use merge::{MergeError, PartsOfRun};
 pub use observe::{CaptureError, CaptureReport, CaptureSettings, PacketCapture};
 pub use placement::Placement;
 pub use plane::{Plane, PlaneKind};
-pub use run::{HostSettings, Output, RunError, Settings, StartError, run, run_with_clocks};
+pub use run::{
+    CommonStart, HostSettings, Output, RunError, Settings, StartError, StartSource, run, run_with_clocks,
+};
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sample_channel::LiveCounts;
 pub use sockets::Sources;

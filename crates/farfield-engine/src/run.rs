@@ -53,7 +53,7 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 pub(crate) use result::finish;
-pub use start::StartError;
+pub use start::{CommonStart, StartError, StartSource};
 
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
@@ -85,6 +85,8 @@ pub struct Settings<P = Plane> {
     pub shared_by_parts: Option<String>,
     /// Wall-clock time at which the run starts, in nanoseconds since 1970; as soon as it can if absent.
     pub start_at: Option<u64>,
+    /// The source of a start that all parts have in common, once they are ready; in place of a time.
+    pub start_source: Option<Arc<dyn StartSource>>,
     /// Processors of the generator; all that this process may use if empty.
     pub processors: Vec<usize>,
     /// Time for which users act before the measured part.
@@ -206,6 +208,8 @@ pub fn run_with_clocks(
     let begin = |output| begin_files(output, &settings.heading, started);
     let files = settings.output.as_ref().map(begin).transpose()?;
     if let Plane::Simulated(plane) = &settings.plane {
+        // Virtual time starts when all parts are ready, and knows no other start.
+        start::common(settings, stop)?;
         return simulated::run(settings, plane, phases, files, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
@@ -226,12 +230,12 @@ pub fn run_with_clocks(
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
-    start::wait(settings.start_at, start::THREADS, stop)?;
+    let (start_at, common) = start::wait_for_threads(settings, stop)?;
     let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(&settings.plane, wanted));
     let threads = workers.start_threads()?;
     let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
-    let clock = start::clock(settings.start_at)?;
+    let clock = start::clock(start_at)?;
     let before = ReadingsBefore { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
     captures.start_at(before.start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
@@ -250,6 +254,7 @@ pub fn run_with_clocks(
     let pace = Pace::beside_workers(clock, Arc::clone(&halt));
     let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
     let mut collector = settings.collector(phases.window, worker_count, files, pace).behind(gate);
+    collector.of_clock(common);
     let monitors = collector.start_monitors(monitors, clock);
     collect(&mut collector, (&chunks, &returns), &threads, (clock, stop, &halt), &mut on_progress);
     drop(renewal);
@@ -387,6 +392,7 @@ impl Settings<PreparedPlane> {
             part: self.part,
             shared_by_parts: self.shared_by_parts,
             start_at: self.start_at,
+            start_source: self.start_source,
             processors: self.processors,
             warm_up: self.warm_up,
             duration: self.duration,
@@ -439,7 +445,7 @@ impl Settings {
         let scenario = self.shared_by_parts.clone()?;
         let skew = self.flows.iter().map(|flow| flow.load.start_tolerance()).min().unwrap_or_default();
         let thresholds = self.thresholds.clone();
-        Some(PartLabel { part: self.part, scenario, thresholds, skew_max: skew })
+        Some(PartLabel { part: self.part, scenario, thresholds, skew_max: skew, clock: None })
     }
 
     /// The labels of all hosts, by number; none where users ask the target alone.

@@ -39,6 +39,18 @@ pub struct PartLabel {
     pub thresholds: Vec<Threshold>,
     /// Time by which the parts' starts may differ: the load's shortest feature allows no more.
     pub skew_max: Duration,
+    /// The clock of the part's machine, if it was measured.
+    #[serde(default)]
+    pub clock: Option<PartClock>,
+}
+
+/// The wall clock of a part's machine beside the one that all parts' clocks are compared with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartClock {
+    /// Nanoseconds by which it is ahead.
+    pub offset_ns: i64,
+    /// Nanoseconds by which the offset may be wrong.
+    pub error_ns: u64,
 }
 
 /// The result of a part.
@@ -108,9 +120,16 @@ pub struct PartOfRun {
     pub valid: bool,
     /// Requests that were due in its measured part.
     pub requests: u64,
-    /// Nanoseconds by which it started after the first, by the machines' wall clocks, and by which its own
-    /// clock was set meanwhile; null in virtual time.
+    /// Nanoseconds by which it started after the first, by the machines' wall clocks as far as these were
+    /// compared, and by which its own clock was set meanwhile; null in virtual time.
     pub skew_ns: Option<u64>,
+    /// Nanoseconds by which its machine's wall clock was ahead of the gatherer's, and was corrected for; null
+    /// where clocks were not compared.
+    #[serde(default)]
+    pub clock_offset_ns: Option<i64>,
+    /// Nanoseconds by which that may be wrong.
+    #[serde(default)]
+    pub clock_error_ns: Option<u64>,
 }
 
 impl PartLabel {
@@ -198,8 +217,15 @@ impl PartResult {
         self.stats.clock.map_or(0, |clock| clock.drift_ns.unsigned_abs())
     }
 
+    /// Its start, by the clock that all parts' clocks were compared with, if they were.
     fn start_unix_ns(&self) -> Option<u64> {
-        self.stats.clock.map(|clock| clock.start_unix_ns)
+        let offset_ns = self.label.clock.map_or(0, |clock| clock.offset_ns);
+        self.stats.clock.map(|clock| clock.start_unix_ns.saturating_add_signed(offset_ns.saturating_neg()))
+    }
+
+    /// The clock of its machine, where a real clock counted.
+    fn clock(&self) -> Option<PartClock> {
+        self.label.clock.filter(|_| self.stats.clock.is_some())
     }
 }
 
@@ -258,6 +284,8 @@ impl PartsSum {
             valid: verdict.valid,
             requests: result.requests(),
             skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first + result.drift_ns()),
+            clock_offset_ns: result.clock().map(|clock| clock.offset_ns),
+            clock_error_ns: result.clock().map(|clock| clock.error_ns),
         };
         Ok(PartsSum {
             heading: Heading {
@@ -296,9 +324,12 @@ impl PartsSum {
         self.started_unix_ns.unwrap_or_default() / 1_000_000_000
     }
 
-    /// The largest distance between the starts of two parts; `None` in virtual time.
+    /// The largest distance that the starts of two parts may have had: as measured, and the largest error of
+    /// a clock at either end. `None` in virtual time.
     fn skew(&self) -> Option<Duration> {
-        self.parts.iter().filter_map(|part| part.skew_ns).max().map(Duration::from_ns)
+        let skew = self.parts.iter().filter_map(|part| part.skew_ns).max()?;
+        let error = self.parts.iter().filter_map(|part| part.clock_error_ns).max().unwrap_or(0);
+        Some(Duration::from_ns(skew.saturating_add(error.saturating_mul(2))))
     }
 
     fn judge(&self, verdict: &mut Verdict) {

@@ -118,6 +118,7 @@ impl RunPlan {
             part,
             shared_by_parts: (!part.is_whole()).then(|| scenario.shared_by_parts()),
             start_at: scenario.run.start_at.map(StartAt::unix_ns),
+            start_source: None,
             processors,
             warm_up: scenario.run.warm_up,
             duration: scenario.run.measured_part(),

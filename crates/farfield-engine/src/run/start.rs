@@ -1,8 +1,11 @@
 //! The start of a run in real time: as soon as its threads are up, or at a wall-clock time that several parts
 //! of it share.
 
+use super::Settings;
 use farfield_base::Duration;
+use farfield_measure::parts::PartClock;
 use farfield_os::clock::Clock;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -11,7 +14,9 @@ const LEAD: Duration = Duration::from_ms(20);
 /// Time before a start at which files and captures are begun, and users made.
 pub(super) const FILES: Duration = Duration::from_secs(3);
 /// Time before a start at which the machine is read, and threads are started.
-pub(super) const THREADS: Duration = Duration::from_ms(200);
+const THREADS: Duration = Duration::from_ms(200);
+/// Time before a start that was given a moment ago, with more time for a machine that is busy.
+const COMMON_THREADS: Duration = Duration::from_secs(1);
 /// The longest sleep before a start, after which a wish to end is seen.
 const NAP: Duration = Duration::from_ms(100);
 
@@ -19,7 +24,11 @@ const NAP: Duration = Duration::from_ms(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     /// The time is over.
-    #[error("run.start-at was {} ago when all was ready: give a later time, or set the clocks of the machines (NTP)", in_words(*late))]
+    #[error(
+        "the start (run.start-at, or the gatherer's) was {} ago when all was ready: give a later time, set the \
+         clocks of the machines (NTP), or free this machine of other work",
+        in_words(*late)
+    )]
     Late {
         /// Since when.
         late: Duration,
@@ -27,6 +36,42 @@ pub enum StartError {
     /// The run was interrupted before it.
     #[error("interrupted before its start: nothing was measured")]
     Interrupted,
+}
+
+/// A start that all parts of a run have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommonStart {
+    /// The time by this machine's wall clock, in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// The clock of this machine beside the one that all are compared with.
+    pub clock: PartClock,
+}
+
+/// The source of a start that is known once all parts are ready, such as a rendezvous.
+pub trait StartSource: fmt::Debug + Send + Sync {
+    /// Says that this part is ready, with the scenario as all parts have it, and waits for the start.
+    ///
+    /// # Errors
+    /// If `stop` is set, or the run is given up.
+    fn await_start(&self, scenario: Option<&str>, stop: &AtomicBool) -> Result<CommonStart, StartError>;
+}
+
+/// The start that all parts have in common, if there is a source of it.
+pub(super) fn common(settings: &Settings, stop: &AtomicBool) -> Result<Option<CommonStart>, StartError> {
+    let source = settings.start_source.as_ref();
+    source.map(|source| source.await_start(settings.shared_by_parts.as_deref(), stop)).transpose()
+}
+
+/// Waits until the threads of a run are to be started. Returns the time of the start, if there is one, and
+/// the start that all parts have in common.
+pub(super) fn wait_for_threads(
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(Option<u64>, Option<CommonStart>), StartError> {
+    let common = common(settings, stop)?;
+    let start_at = common.map(|common| common.unix_ns).or(settings.start_at);
+    wait(start_at, if common.is_some() { COMMON_THREADS } else { THREADS }, stop)?;
+    Ok((start_at, common))
 }
 
 /// A time that people wait or have waited for, to the second where it is long.
@@ -94,7 +139,7 @@ mod tests {
     #[test]
     fn a_start_that_is_over_is_refused() {
         let error = wait(Some(1_000_000_000), FILES, &AtomicBool::new(false)).unwrap_err().to_string();
-        assert!(error.contains("run.start-at was") && error.contains("NTP"), "{error}");
+        assert!(error.contains("run.start-at") && error.contains("NTP"), "{error}");
         assert!(clock(Some(1)).is_err() && clock(None).is_ok());
     }
 

@@ -211,6 +211,7 @@ impl Scene {
             part: farfield_base::Part::WHOLE,
             shared_by_parts: None,
             start_at: None,
+            start_source: None,
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
             duration: self.duration,

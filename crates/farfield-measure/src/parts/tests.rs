@@ -27,6 +27,7 @@ fn label(part: &str) -> PartLabel {
         scenario: "seed = 1\nname = \"a\"\n".to_owned(),
         thresholds: vec!["p99<1s".parse().unwrap()],
         skew_max: Duration::from_ms(100),
+        clock: None,
     }
 }
 
@@ -187,6 +188,28 @@ fn starts_apart_are_judged_by_what_the_load_bears() {
     let apart = at([5_101_000_000, 5_000_000_000]);
     assert!(apart.verdict.failed().any(|check| check.name == "start-skew"));
     assert_eq!((apart.parts[0].skew_ns, apart.parts[1].skew_ns), (Some(101_000_000), Some(0)));
+}
+
+/// The second part's clock is an hour ahead, as was measured to 20 µs.
+#[test]
+fn clocks_that_were_compared_are_corrected_for() {
+    const HOUR: i64 = 3_600_000_000_000;
+    let with_error = |error_ns: u64| {
+        let mut parts = of_shares(&[("1/2", 0), ("2/2", 1)], 2);
+        for (part, (start_unix_ns, offset_ns)) in
+            parts.iter_mut().zip([(5_000_000_000, 0), (5_000_300_000 + HOUR as u64, HOUR)])
+        {
+            part.result.stats.clock = Some(crate::RunClock { start_unix_ns, drift_ns: 0 });
+            part.result.label.clock = Some(PartClock { offset_ns, error_ns });
+        }
+        PartsSum::of(parts).unwrap().summary(None)
+    };
+    let close = with_error(20_000);
+    assert!(close.verdict.valid, "{:?}", close.verdict.failed().collect::<Vec<_>>());
+    assert_eq!((close.parts[0].skew_ns, close.parts[1].skew_ns), (Some(0), Some(300_000)));
+    assert_eq!((close.parts[1].clock_offset_ns, close.parts[1].clock_error_ns), (Some(HOUR), Some(20_000)));
+    // Clocks that are known to 60 ms may be 120 ms apart.
+    assert!(with_error(60_000_000).verdict.failed().any(|check| check.name == "start-skew"));
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         part: farfield_base::Part::WHOLE,
         shared_by_parts: None,
         start_at: None,
+        start_source: None,
         processors: settings.processors.clone(),
         warm_up: Duration::ZERO,
         duration: LONGEST,
