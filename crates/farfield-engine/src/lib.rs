@@ -30,6 +30,7 @@ pub mod path;
 pub mod placement;
 pub mod plane;
 pub mod preflight;
+pub mod rendezvous;
 pub mod route;
 pub mod run;
 pub mod run_directory;

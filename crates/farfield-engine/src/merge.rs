@@ -79,6 +79,8 @@ pub struct PartsOfRun {
     samples: Vec<u64>,
     scenario: String,
     sum: PartsSum,
+    /// More to be said of the run.
+    warnings: Vec<String>,
 }
 
 impl PartsOfRun {
@@ -102,7 +104,12 @@ impl PartsOfRun {
         let samples = places.iter().map(|place| parts[*place].result.samples()).collect();
         // Counts of other shapes than the first part's do not add up: a file was made by hand, or damaged.
         let sum = quietly(|| PartsSum::of(parts)).ok_or(MergeError::Damaged)??;
-        Ok(PartsOfRun { directories, samples, scenario, sum })
+        Ok(PartsOfRun { directories, samples, scenario, sum, warnings: Vec::new() })
+    }
+
+    /// Adds a warning to the run's.
+    pub fn warn(&mut self, warning: String) {
+        self.warnings.push(warning);
     }
 
     /// Writes the run into `output`, and returns its summary.
@@ -113,6 +120,7 @@ impl PartsOfRun {
         // What cannot be read is found before anything is written.
         let (files, incomplete) = self.open_samples()?;
         let mut summary = self.sum.summary(Some(SERIES));
+        summary.warnings.extend(self.warnings.iter().cloned());
         output.replace("scenario.toml", self.scenario.as_bytes())?;
         output.replace("environment.json", self.environments().as_bytes())?;
         match incomplete {
