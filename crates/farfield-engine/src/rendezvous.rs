@@ -13,6 +13,8 @@ pub(crate) mod clocks;
 mod gatherer;
 mod link;
 mod member;
+#[cfg(test)]
+mod tests;
 pub mod ticket;
 mod wire;
 
