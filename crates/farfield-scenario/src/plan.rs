@@ -16,7 +16,7 @@ use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
 use farfield_base::{Duration, Window};
 use farfield_engine::plane::BesideProgram;
-use farfield_engine::{Plane, PlaneKind};
+use farfield_engine::{Plane, PlaneKind, RunDirectory};
 use farfield_monitor::MonitorSettings;
 use farfield_testbed::live::{LiveError, Location};
 use farfield_traffic::RequestSetSpec;
@@ -108,6 +108,17 @@ impl RunPlan {
     /// The scenario as written, with the flags laid over it.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Writes the files of the scenario into `directory`, and returns the scenario that names them there, as
+    /// another machine takes it.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn hand_out(self, directory: &RunDirectory) -> Result<String, ScenarioError> {
+        let RunPlan { mut scenario, inputs, .. } = self;
+        scenario.output.directory = None;
+        inputs.keep(&scenario, directory)
     }
 
     /// True if the document or a flag says how long the warm-up is.

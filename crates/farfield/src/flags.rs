@@ -7,8 +7,10 @@ pub mod compare;
 pub mod doctor;
 pub mod export;
 pub mod fit;
+pub mod gather;
 pub mod heading;
 pub mod import;
+pub mod join;
 pub mod keys;
 pub mod merge;
 pub mod path;
@@ -69,6 +71,8 @@ pub enum Command {
     Runs(compare::RunsFlags),
     /// Show runs in a browser, write scenarios, and start and stop runs.
     Ui(ui::UiFlags),
+    /// Make one run of several processes, which join here: one start, one result.
+    Gather(Box<gather::GatherFlags>),
     /// Make one run of the parts that several processes made.
     Merge(merge::MergeFlags),
     /// Compare the samples of a run with the packets of a capture.
@@ -139,6 +143,8 @@ pub struct RunFlags {
     /// leave it; no shell if absent
     #[arg(long, help_heading = PATHS, hide_short_help = true, value_name = "CLASS")]
     pub shell: Option<String>,
+    #[command(flatten)]
+    pub join: join::JoinFlags,
     #[command(flatten)]
     pub repeat: sweep::RepeatFlags,
     #[command(flatten)]

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::workbench::single::RunPage;
 use farfield_base::{Duration, Instant, Outcome};
 use farfield_engine::Settings;
+use farfield_engine::rendezvous::{Figures, Member};
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
 use std::net::TcpListener;
@@ -38,11 +39,20 @@ pub struct Watch {
     pub ui: Option<TcpListener>,
     /// The process that makes the run, if the run is to end with it.
     pub parent: Option<u32>,
+    /// The rendezvous that the run is a part of.
+    pub member: Option<Arc<Member>>,
 }
 
 impl From<Shown> for Watch {
     fn from(shown: Shown) -> Watch {
-        Watch { shown, metrics: MetricsTargets::default(), figures: false, ui: None, parent: None }
+        Watch {
+            shown,
+            metrics: MetricsTargets::default(),
+            figures: false,
+            ui: None,
+            parent: None,
+            member: None,
+        }
     }
 }
 
@@ -52,6 +62,7 @@ pub struct Progress {
     exporter: Option<Exporter>,
     figures: Option<FigureLines>,
     page: Option<RunPage>,
+    member: Option<Arc<Member>>,
 }
 
 enum Screen {
@@ -91,7 +102,7 @@ impl Progress {
             None if watch.shown == Shown::Nothing => Screen::Nothing,
             None => Screen::Lines(Lines::new(settings)),
         };
-        Ok(Progress { screen, exporter, figures, page })
+        Ok(Progress { screen, exporter, figures, page, member: watch.member })
     }
 
     /// Shows how far the run has come; called once a second, and at its end.
@@ -110,6 +121,9 @@ impl Progress {
         }
         if let Some(page) = &mut self.page {
             page.update(run);
+        }
+        if let Some(member) = &self.member {
+            member.report(Figures::of(run));
         }
     }
 

@@ -7,6 +7,7 @@ use crate::flags::{Format, merge::MergeFlags};
 use crate::output;
 use crate::problem::Problem;
 use farfield_engine::{MergeError, PartsOfRun, RunDirectory};
+use farfield_measure::Summary;
 
 /// Merges the parts in the directories that the flags name, and prints the run's result.
 pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
@@ -16,14 +17,24 @@ pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
         None => new_directory("merged"),
     };
     let created = created.map_err(Problem::failed)?;
-    let summary = parts.write(&created).map_err(|error| match error {
+    let summary = write_merged(&parts, &created, flags.format)?;
+    Ok(Exit::of_run(&summary, false, false))
+}
+
+/// Writes the run that `parts` are together into `created`, and prints its result.
+pub(super) fn write_merged(
+    parts: &PartsOfRun,
+    created: &RunDirectory,
+    format: Format,
+) -> Result<Summary, Problem> {
+    let summary = parts.write(created).map_err(|error| match error {
         MergeError::Unreadable { .. } => Problem::usage(error),
         error => Problem::failed(error),
     })?;
-    write_page(&created);
-    match flags.format {
+    write_page(created);
+    match format {
         Format::Text => output::put_coloured(&report::shown(&summary, created.path()))?,
         Format::Json => output::put(&summary.to_json())?,
     }
-    Ok(Exit::of_run(&summary, false, false))
+    Ok(summary)
 }

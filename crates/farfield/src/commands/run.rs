@@ -1,6 +1,7 @@
 //! `farfield run`: drive a server, and judge the result.
 
 use crate::commands::around::{self, ServerShown};
+use crate::commands::rank::Rank;
 use crate::commands::{report, verify};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
@@ -14,8 +15,8 @@ use crate::progress::{Progress, Shown, Watch};
 use farfield_base::Part;
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
-    Output, RunDirectory, RunDirectoryError, RunError, SetUpError, Settings, StartError, descriptors,
-    interrupt, preflight, tls_probe,
+    Output, RunDirectory, RunDirectoryError, RunError, SetUpError, Settings, StartError, StartSource,
+    descriptors, interrupt, preflight, tls_probe,
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
@@ -30,6 +31,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs the scenario that the flags name.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let flags = &located(flags)?;
+    if let Some(address) = &flags.join.join {
+        return super::joined::run(flags, address);
+    }
     if flags.repeat.is_asked() {
         return super::sweep::repeated(flags);
     }
@@ -54,7 +58,14 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let ui = to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?;
     let done = drive(
         plan,
-        Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl, ui, parent: flags.with_parent },
+        Watch {
+            shown,
+            metrics,
+            figures: flags.format == RunFormat::Jsonl,
+            ui,
+            parent: flags.with_parent,
+            member: None,
+        },
     )?;
     let put = match flags.format {
         RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
@@ -107,6 +118,9 @@ pub(super) fn read(what: Option<&str>, flags: &Overlay) -> Result<RunPlan, Probl
 /// `flags` with the scenario of a run that is to be repeated in place of its directory.
 fn located(flags: &RunFlags) -> Result<RunFlags, Problem> {
     let mut flags = flags.clone();
+    if flags.join.join.is_none() && flags.load.part.as_deref() == Some("auto") {
+        flags.load.part = Some(Rank::of_environment()?.part()?.to_string());
+    }
     if let Some(what) = flags.what.as_mut().filter(|what| is_last(what)) {
         *what = run_directory(what).map_err(Problem::usage)?.to_string_lossy().into_owned();
     }
@@ -151,6 +165,9 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     if let Some(parent) = watch.parent {
         end_with(parent, &stop);
     }
+    if let Some(member) = &watch.member {
+        member.ends(&stop);
+    }
     descriptors::raise();
     let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
         plan.prepare(now_rfc3339())?;
@@ -182,6 +199,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let results = created.clone();
     let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
     settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
+    settings.start_source = watch.member.clone().map(|member| member as Arc<dyn StartSource>);
     let mut progress = Progress::begin(watch, &settings, &directory, &stop)?;
     let ran = farfield_engine::run(&settings, &stop, |now| progress.update(now));
     progress.end();

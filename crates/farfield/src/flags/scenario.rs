@@ -46,7 +46,8 @@ keyed! {
         /// Set seconds in which the machine was disturbed aside, and measure as much longer
         #[arg(long, hide_short_help = true)]
         set_aside: bool => "run.set-aside",
-        /// Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent
+        /// Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
+        /// place that Slurm, MPI or Kubernetes give; all of it if absent
         #[arg(long, hide_short_help = true, value_name = "K/M")]
         part: Option<String> => "run.part",
         /// Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent

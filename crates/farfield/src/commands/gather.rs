@@ -1,0 +1,253 @@
+//! `farfield gather`: holds the rendezvous of a run's parts, and merges what comes back.
+
+mod progress;
+
+use super::joined::{SCENARIO, TOKEN, time};
+use super::merge::write_merged;
+use super::run::{new_directory, read};
+use crate::exit::Exit;
+use crate::flags::gather::{GatherFlags, RendezvousFlags};
+use crate::metrics::listen;
+use crate::output;
+use crate::problem::Problem;
+use farfield_base::{Bytes, Part};
+use farfield_engine::rendezvous::{
+    GatherError, GatherKey, GatherSettings, Gathered, Gatherer, HandoutFile, News, Ticket, ticket,
+};
+use farfield_engine::{PartsOfRun, RunDirectory, descriptors, interrupt};
+use farfield_files::temporary_folder;
+use progress::GatherLines;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Bytes that a part sends beside its samples: a day's counts take some 200 MB.
+const BESIDE_SAMPLES: u64 = 1 << 30;
+/// Bytes of one file of a scenario.
+const FILE_MAX: Bytes = Bytes(16 << 20);
+
+/// Gathers the parts of a run.
+pub fn gather(flags: &GatherFlags) -> Result<Exit, Problem> {
+    let parts = parts(flags)?;
+    let key = match &flags.key {
+        None => GatherKey::generate(),
+        Some(file) => {
+            let text = farfield_files::read_typed_text(file, Bytes(ticket::TEXT_MAX as u64));
+            let wrong =
+                |error: &dyn std::fmt::Display| Problem::usage(format!("--key {}: {error}", file.display()));
+            text.map_err(|error| wrong(&error))?.parse().map_err(|error| wrong(&error))?
+        }
+    };
+    let listener = listen(&flags.listen, "--listen")?;
+    let stop =
+        interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    let rendezvous = Rendezvous::begin(&flags.what, &flags.rendezvous, parts, key, listener)?;
+    rendezvous.announce(flags.ticket.as_deref(), flags.key.is_some())?;
+    rendezvous.hold(&stop)
+}
+
+/// The parts that are asked for.
+fn parts(flags: &GatherFlags) -> Result<Vec<Part>, Problem> {
+    let weights = match flags.parts {
+        Some(parts) => vec![1; parts as usize],
+        None => flags.weights.clone(),
+    };
+    let of = weights.iter().try_fold(0_u32, |sum, weight| sum.checked_add(*weight));
+    let of = of.filter(|_| weights.len() > 1 && weights.iter().all(|weight| *weight > 0));
+    let wrong = "--weights: write whole numbers above 0, two at least, such as 3,1,1";
+    let of = of.ok_or_else(|| Problem::usage(wrong))?;
+    let mut from = 1;
+    let parts = weights.iter().map(|weight| {
+        let part = Part::units(from, from + weight - 1, of).map_err(Problem::usage);
+        from += weight;
+        part
+    });
+    parts.collect()
+}
+
+/// A rendezvous that is held.
+pub struct Rendezvous {
+    gatherer: Gatherer,
+    ticket: Ticket,
+    address: SocketAddr,
+    created: RunDirectory,
+    parts: usize,
+    flags: RendezvousFlags,
+}
+
+impl Rendezvous {
+    /// Reads the scenario, and begins to admit its parts.
+    pub fn begin(
+        what: &str,
+        flags: &RendezvousFlags,
+        parts: Vec<Part>,
+        key: GatherKey,
+        listener: TcpListener,
+    ) -> Result<Rendezvous, Problem> {
+        if flags.load.part.is_some() || flags.load.start_at.is_some() {
+            return Err(Problem::usage("--part and --start-at are the gatherer's to give; leave them out"));
+        }
+        let overlay = flags.overlay().with("run.part", "--parts", parts[0].to_string().as_str());
+        let plan = read(Some(what), &overlay)?;
+        let scenario = plan.scenario();
+        if scenario.run.start_at.is_some() {
+            return Err(Problem::usage("run.start-at: the gatherer gives the start; leave this out"));
+        }
+        let (name, samples) = (scenario.name.clone(), scenario.output.disk_budget.0);
+        let out = flags.out.clone().or_else(|| scenario.output.directory.clone());
+        let settings = GatherSettings {
+            parts,
+            files: hand_out(plan)?,
+            bytes_max: samples.saturating_add(BESIDE_SAMPLES),
+            farfield: env!("CARGO_PKG_VERSION").to_owned(),
+            wait_ns: time(&flags.wait, "--wait")?,
+        };
+        let created = match &out {
+            Some(out) => RunDirectory::create(out),
+            None => new_directory(&name),
+        };
+        let created = created.map_err(Problem::failed)?;
+        descriptors::raise();
+        let unheard = |error: std::io::Error| Problem::failed(format!("cannot listen for parts: {error}"));
+        let address = listener.local_addr().map_err(unheard)?;
+        let (ticket, parts) = (key.ticket(), settings.parts.len());
+        let gatherer =
+            Gatherer::begin(listener, key, settings, &created.path().join("parts")).map_err(unheard)?;
+        Ok(Rendezvous { gatherer, ticket, address, created, parts, flags: flags.clone() })
+    }
+
+    /// The address at which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The ticket of its parts.
+    pub fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+
+    /// Says how parts join. The ticket is written into `file`, or printed unless parts have it already.
+    fn announce(&self, file: Option<&Path>, is_known: bool) -> Result<(), Problem> {
+        let (parts, address) = (self.parts, self.address);
+        let how = match file {
+            Some(file) => {
+                let written = farfield_files::create_private(file);
+                let written = written.and_then(|mut to| writeln!(to, "{}", self.ticket));
+                written.map_err(|error| Problem::failed(format!("--ticket {}: {error}", file.display())))?;
+                format!(" --ticket {}", file.display())
+            }
+            None if is_known => String::new(),
+            None => format!("\n  with {TOKEN}={}", self.ticket),
+        };
+        output::put_error(format_args!(
+            "farfield: {parts} parts are to join at {address}: farfield run --join {address}{how}\n"
+        ));
+        Ok(())
+    }
+
+    /// Holds it to the end of the run, and prints the result.
+    pub fn hold(self, stop: &Arc<AtomicBool>) -> Result<Exit, Problem> {
+        self.hold_with(stop, || {})
+    }
+
+    /// Rendezvous to its end and its result, as by [`hold`](Rendezvous::hold); `on_start` is called when all
+    /// parts are ready.
+    pub fn hold_with(self, stop: &Arc<AtomicBool>, on_start: impl Fn()) -> Result<Exit, Problem> {
+        let mut lines = GatherLines::new(self.flags.quiet);
+        let gathered = self.gatherer.gather(stop, |news| {
+            if matches!(news, News::Starting { .. }) {
+                on_start();
+            }
+            lines.print(&news);
+        });
+        lines.end();
+        let gathered = gathered.map_err(|error| {
+            // Nothing was put into it.
+            let _ = std::fs::remove_dir(self.created.path());
+            match error {
+                GatherError::Interrupted => Problem::interrupted(error),
+                error => Problem::failed(error),
+            }
+        })?;
+        self.merge(&gathered)
+    }
+
+    fn merge(&self, gathered: &Gathered) -> Result<Exit, Problem> {
+        if gathered.directories.is_empty() {
+            let lost = gathered.lost.join("; ");
+            return Err(Problem::failed(format!("no part came back with its files: {lost}")));
+        }
+        let mut parts = PartsOfRun::read(&gathered.directories).map_err(Problem::failed)?;
+        gathered
+            .lost
+            .iter()
+            .for_each(|lost| parts.warn(format!("{lost}; what it had measured is not in this run")));
+        let summary = write_merged(&parts, &self.created, self.flags.format)?;
+        Ok(Exit::of_run(&summary, gathered.interrupted, false))
+    }
+}
+
+/// The scenario of `plan` with its files, as parts get them.
+fn hand_out(plan: farfield_scenario::RunPlan) -> Result<Vec<HandoutFile>, Problem> {
+    let unkept = |error: &dyn std::fmt::Display| {
+        Problem::failed(format!("the scenario cannot be handed out: {error}"))
+    };
+    let home = temporary_folder("farfield-gather-").map_err(|error| unkept(&error))?;
+    let folder = home.path().join("handout");
+    let directory = RunDirectory::create_new(&folder).map_err(|error| unkept(&error))?;
+    let scenario = plan.hand_out(&directory)?;
+    let mut files = vec![HandoutFile { name: SCENARIO.to_owned(), content: scenario.into_bytes() }];
+    let mut folders = vec![folder.join("inputs")];
+    while let Some(next) = folders.pop() {
+        // There is none where the scenario names no files.
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let content = farfield_files::read(&path, FILE_MAX).map_err(|error| unkept(&error))?;
+            let name = path.strip_prefix(&folder).ok().and_then(Path::to_str);
+            let name =
+                name.ok_or_else(|| unkept(&format!("{} has a name that is not UTF-8", path.display())))?;
+            files.push(HandoutFile { name: name.to_owned(), content });
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{Command, Flags};
+    use clap::Parser;
+
+    fn parts_of(words: &str) -> Result<String, String> {
+        let line = format!("farfield gather s.toml {words}");
+        let flags = Flags::try_parse_from(line.split(' ')).map_err(|error| error.to_string())?;
+        let Some(Command::Gather(flags)) = flags.command else { panic!("another command") };
+        let parts = parts(&flags).map_err(|problem| problem.to_string())?;
+        Ok(parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn parts_are_equal_or_by_weight() {
+        assert_eq!(parts_of("--parts 3").as_deref(), Ok("1/3 2/3 3/3"));
+        assert_eq!(parts_of("--weights 3,1,1").as_deref(), Ok("1..3/5 4/5 5/5"));
+        for wrong in [
+            "--parts 1",
+            "--parts 4097",
+            "--weights 3",
+            "--weights 0,1",
+            "--weights 4000,97",
+            "--weights 4294967295,2",
+            "",
+        ] {
+            assert!(parts_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}
