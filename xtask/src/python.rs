@@ -7,9 +7,20 @@ use xtask::system;
 
 /// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, a load
 /// generator that they are tested beside, and what the tests of the Python package want: its plugin's pytest,
-/// its types' mypy, and the plots of its pages.
-const READERS: [&str; 10] =
-    ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "wsproto", "locust", "pytest", "mypy", "matplotlib"];
+/// its types' mypy, and the plots of its pages; and Kubernetes' schemas.
+const READERS: [&str; 11] = [
+    "pandas",
+    "pyarrow",
+    "duckdb",
+    "polars",
+    "aioquic",
+    "wsproto",
+    "locust",
+    "pytest",
+    "mypy",
+    "matplotlib",
+    "kubernetes-validate",
+];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
 /// JavaScript. Without the packages that it depends on: only this file of it is read.
@@ -64,6 +75,6 @@ pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
 }
 
 fn can_import(python: &Path) -> bool {
-    let import = format!("import {}", READERS.join(", "));
+    let import = format!("import {}", READERS.join(", ").replace('-', "_"));
     Command::new(python).args(["-c", &import]).output().is_ok_and(|output| output.status.success())
 }

@@ -50,6 +50,9 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "php", package: "libapache2-mod-php" },
     Tool { program: "/usr/share/mediawiki/index.php", package: "mediawiki" },
     Tool { program: "rpm", package: "rpm" },
+    Tool { program: "ssh-keygen", package: "openssh-client" },
+    Tool { program: "sshd", package: "openssh-server" },
+    Tool { program: "mpirun", package: "openmpi-bin" },
 ];
 
 /// Programs that the benches need.

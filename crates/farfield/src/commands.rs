@@ -5,6 +5,7 @@ mod around;
 pub mod audit;
 pub mod capacity;
 mod child;
+pub mod cluster;
 pub mod compare;
 pub mod doctor;
 pub mod export;

@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod capacity;
+pub mod cluster;
 pub mod compare;
 pub mod doctor;
 pub mod export;
@@ -73,6 +74,8 @@ pub enum Command {
     Ui(ui::UiFlags),
     /// Make one run of several processes, which join here: one start, one result.
     Gather(Box<gather::GatherFlags>),
+    /// Make one run on several machines, by ssh or Kubernetes.
+    Cluster(cluster::ClusterFlags),
     /// Make one run of the parts that several processes made.
     Merge(merge::MergeFlags),
     /// Compare the samples of a run with the packets of a capture.

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Some(Command::Runs(runs)) => commands::runs::runs(&runs),
         Some(Command::Ui(ui)) => workbench::ui(&ui),
         Some(Command::Gather(gather)) => commands::gather::gather(&gather),
+        Some(Command::Cluster(cluster)) => commands::cluster::cluster(&cluster.what),
         Some(Command::Merge(merge)) => commands::merge::merge(&merge),
         Some(Command::Verify(verify)) => commands::verify::verify(&verify),
         Some(Command::Doctor(doctor)) => commands::doctor::doctor(&doctor),

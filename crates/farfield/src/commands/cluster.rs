@@ -1,0 +1,17 @@
+//! `farfield cluster`: doors to engines that start processes elsewhere. Each starts parts, and nothing more:
+//! the rendezvous is that of `farfield gather`.
+
+mod hosts;
+mod manifest;
+
+use crate::exit::Exit;
+use crate::flags::cluster::Clustered;
+use crate::problem::Problem;
+
+/// Does what the flags ask for.
+pub fn cluster(what: &Clustered) -> Result<Exit, Problem> {
+    match what {
+        Clustered::Run(flags) => hosts::run(flags),
+        Clustered::Manifest(flags) => manifest::print(flags),
+    }
+}
