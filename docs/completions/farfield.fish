@@ -39,6 +39,8 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "gather" -d 'Make one run of several processes, which join here: one start, one result'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "cluster" -d 'Make one run on several machines, by ssh or Kubernetes'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "merge" -d 'Make one run of the parts that several processes made'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
@@ -60,7 +62,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
@@ -126,6 +128,9 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'Seed 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it; no shell if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l join -d 'Make a part of the run that `farfield gather` gathers at ADDRESS, which has the scenario; a run of its own if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l ticket -d 'File of the ticket that `farfield gather` made; FARFIELD_TOKEN if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l join-within -d 'Time for which the gatherer may not be there yet' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats -d 'Repeat so often, each time with another seed; if absent a sweep does it 3 times, a run once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l until -d 'Repeat until the mean is known so well: \'p99 ± 5%\'; not if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d 'Repeat so often at most' -r
@@ -253,7 +258,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l request
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
@@ -473,6 +478,70 @@ complete -c farfield -n "__fish_farfield_using_subcommand ui" -l scenarios -d 'T
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l listen -d 'A port of the loopback interface, a free one by default; or an address and a port, which other machines may reach' -r
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l read-only -d 'Show runs and compare them; save no scenario, and start and stop no run'
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l stages -d 'Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s d -l duration -d 'Length of the measured part; a number is of seconds [default: 10s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s n -l requests -d 'End after this many requests, without a warm-up; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l seed -d 'Seed of all random numbers [default: 1]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l wait -d 'Time for all parts to come and be ready' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s o -l out -d 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
+json\t'The summary as JSON, for pipes'"
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l listen -d 'Listen for parts here: at a port of the loopback interface, or at the address given' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l ticket -d 'Write the ticket of the parts into this new file; it is printed if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l key -d 'File of the gatherer\'s key, as `farfield cluster manifest` makes it; a new one if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l parts -d 'Number of parts' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l weights -d 'Weights of parts that are not equal, such as 3,1,1, in place of their number; all equal if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s q -l quiet -d 'Print no progress; parts that are lost are named all the same'
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and not __fish_seen_subcommand_from run manifest" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and not __fish_seen_subcommand_from run manifest" -f -a "run" -d 'Make one run on several hosts, which are reached by ssh'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and not __fish_seen_subcommand_from run manifest" -f -a "manifest" -d 'Print what Kubernetes needs to make one run by several pods'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l stages -d 'Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s d -l duration -d 'Length of the measured part; a number is of seconds [default: 10s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s n -l requests -d 'End after this many requests, without a warm-up; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all random numbers [default: 1]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l wait -d 'Time for all parts to come and be ready' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s o -l out -d 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
+json\t'The summary as JSON, for pipes'"
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l hosts -d 'Hosts of the parts, as ssh names them; a host that is named twice makes two parts' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l ssh -d 'The command that reaches a host' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l listen -d 'Listen for parts here' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l address -d 'Address of this machine that parts connect to; the one that they see their ssh come from if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Print no progress; parts that are lost are named all the same'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s n -l parts -d 'Number of parts, a pod each' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l image -d 'The image, which has farfield as its entry point' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l name -d 'Name of all objects' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l claim -d 'Claim of a persistent volume that the result is written to; it goes with the pod if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s o -l out -d 'Write into this file; standard output if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand merge" -s o -l out -d 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand merge" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
