@@ -1,5 +1,5 @@
-//! Cost of a gatherer, before synthetic parts in another process: the time from the first connection until all
-//! are ready, its processor time and its memory; then while they report, and while they hand files over.
+//! Cost of a gatherer, before synthetic parts in another process: the time from the first connection until
+//! all are ready, its processor time and its memory; then while they report, and while they hand files over.
 //!
 //! `cargo run --release -p farfield-engine --example gathering -- 1000 5 1000000`: parts, seconds of a run,
 //! bytes of samples of each part.
@@ -129,7 +129,7 @@ fn parts(words: &[String]) {
                 let member = Member::join(&joining).expect("admitted");
                 member.await_start(None, &AtomicBool::new(false)).expect("a start");
                 for second in 0..seconds {
-                    thread::sleep(std::time::Duration::from_secs(1));
+                    thread::park_timeout(std::time::Duration::from_secs(1));
                     member.report(Figures {
                         now_ns: second * 1_000_000_000,
                         measured_ns: (0, seconds * 1_000_000_000),

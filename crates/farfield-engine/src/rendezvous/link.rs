@@ -51,7 +51,7 @@ impl Waker {
     }
 }
 
-/// What ended a wait.
+/// The end of a wait.
 #[derive(Debug)]
 pub(super) enum Received {
     Frame(Frame),

@@ -69,6 +69,14 @@ pub enum JoinError {
         /// The last reason.
         why: String,
     },
+    /// The connection ended before the scenario was there.
+    #[error("the gatherer at {address} is busy, or gone: {why}")]
+    Broken {
+        /// The address.
+        address: String,
+        /// The last reason.
+        why: String,
+    },
     /// It has another key.
     #[error("the gatherer at {0} is not the one of this ticket: its key is another")]
     OtherKey(String),
@@ -148,12 +156,23 @@ impl std::fmt::Debug for Member {
 }
 
 impl Member {
-    /// Joins the gatherer.
+    /// Joins the gatherer. One that is not there yet, or is beset by strangers, is tried again for a while.
     ///
     /// # Errors
     /// If it is not there, is another one, or refuses.
+    #[expect(clippy::disallowed_methods, reason = "no event says that another machine has time")]
     pub fn join(joining: &Joining) -> Result<Member, JoinError> {
-        let socket = connect(joining)?;
+        let until = monotonic_ns() + joining.wait_ns;
+        loop {
+            match Member::try_to_join(joining, until) {
+                Err(JoinError::Broken { .. }) if monotonic_ns() < until => std::thread::sleep(AGAIN),
+                joined => return joined,
+            }
+        }
+    }
+
+    fn try_to_join(joining: &Joining, until: u64) -> Result<Member, JoinError> {
+        let socket = connect(joining, until)?;
         let io = |error: io::Error| JoinError::Ended(error.to_string());
         // Raw keys have no name; TLS wants one.
         let name = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::from([127, 0, 0, 1])));
@@ -164,7 +183,7 @@ impl Member {
             LinkError::Tls(rustls::Error::InvalidCertificate(_)) => {
                 JoinError::OtherKey(joining.address.clone())
             }
-            error => JoinError::Ended(error.to_string()),
+            error => JoinError::Broken { address: joining.address.clone(), why: error.to_string() },
         };
         let hello = Hello {
             version: VERSION,
@@ -252,8 +271,7 @@ impl StartSource for Member {
 
 /// Connects, and waits for a gatherer that is not there yet.
 #[expect(clippy::disallowed_methods, reason = "no event says that another machine begins to listen")]
-fn connect(joining: &Joining) -> Result<TcpStream, JoinError> {
-    let until = monotonic_ns() + joining.wait_ns;
+fn connect(joining: &Joining, until: u64) -> Result<TcpStream, JoinError> {
     loop {
         let addresses = joining.address.to_socket_addrs().map(Vec::from_iter);
         let mut why = match &addresses {

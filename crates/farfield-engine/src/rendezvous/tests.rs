@@ -285,6 +285,7 @@ fn a_part_that_misbehaves_is_lost_and_the_others_are_kept() {
         (vec![file("summary.json", 2), Frame::message(&OfPart::Done)], "more or less"),
         (vec![Frame::Message(b"[[[[".to_vec())], "does not speak as it should"),
         (vec![Frame::message(&OfPart::Failed { why: "a\u{1b}[31mred".to_owned() })], "a[31mred"),
+        (vec![huge()], "figures that are none"),
         (vec![], "closed"),
     ] {
         let scene = Scene::of(2, 60);
@@ -311,6 +312,17 @@ fn a_part_that_misbehaves_is_lost_and_the_others_are_kept() {
         assert!(gathered.lost.len() == 1 && gathered.lost[0].contains(says), "{says}: {:?}", gathered.lost);
         assert!(!home.join("stolen").exists() && !home.parent().expect("above").join("stolen").exists());
     }
+}
+
+/// Figures whose sum overflows as soon as another part's is added.
+fn huge() -> Frame {
+    let response = serde_json::json!({
+        "min_ns": 1, "max_ns": 1, "sum_ns": [u64::MAX, u64::MAX], "squares": [0, 0], "clamped": 0, "bins": [[1, 1]],
+    });
+    Frame::message(&serde_json::json!({
+        "kind": "figures", "now_ns": 0, "measured_ns": [0, 0], "ended": 0, "failed": 0, "connections": 0,
+        "in_system": 0, "response": response,
+    }))
 }
 
 /// It has the token, and sends files before anything has begun.

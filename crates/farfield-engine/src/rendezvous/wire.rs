@@ -197,6 +197,14 @@ impl Figures {
         }
     }
 
+    /// False if the numbers of a peer's histogram are none of times: their sums could overflow.
+    pub(super) fn is_sound(&self) -> bool {
+        const COUNT_MAX: u64 = 1 << 53;
+        let (count, response) = (self.response.count(), &self.response);
+        let sum_max = u128::from(count) * u128::from(Histogram::TOP.as_ns());
+        count <= COUNT_MAX && response.clamped() <= count && response.sum_ns() <= sum_max
+    }
+
     /// Adds those of another part.
     pub(super) fn add(&mut self, other: &Figures) {
         self.now_ns = self.now_ns.max(other.now_ns);

@@ -28,6 +28,11 @@ pub fn run(flags: &RunFlags, address: &str) -> Result<Exit, Problem> {
             "{what}: the scenario comes from the gatherer; leave it out with --join"
         )));
     }
+    if flags.show_scenario {
+        return Err(Problem::usage(
+            "--show-scenario: the scenario comes from the gatherer, and a part runs it",
+        ));
+    }
     if flags.load.start_at.is_some() || flags.repeat.is_asked() {
         return Err(Problem::usage(
             "--start-at and repeats are no part's, whose start comes from the gatherer",
@@ -95,8 +100,7 @@ fn drive(flags: &RunFlags, member: &Arc<Member>) -> Result<Done, Problem> {
     flags.load.part = None;
     let overlay = flags.overlay().with("run.part", "--join", member.part().to_string().as_str());
     let plan = run::read(folder.path().join(SCENARIO).to_str(), &overlay)?;
-    let watch = Watch { member: Some(Arc::clone(member)), ..Watch::from(Shown::Nothing) };
-    run::drive(plan, Watch { parent: flags.with_parent, ..watch })
+    run::drive(plan, Watch { member: Some(Arc::clone(member)), ..run::watch(&flags, Shown::Nothing)? })
 }
 
 /// A folder with the files of a handout.

@@ -53,20 +53,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         (false, true) => Shown::Lines,
         (false, false) => Shown::Live,
     };
-    let to = &flags.watch;
-    let metrics = MetricsTargets::of(to.metrics.as_deref(), &to.metrics_push, &to.metrics_otlp)?;
-    let ui = to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?;
-    let done = drive(
-        plan,
-        Watch {
-            shown,
-            metrics,
-            figures: flags.format == RunFormat::Jsonl,
-            ui,
-            parent: flags.with_parent,
-            member: None,
-        },
-    )?;
+    let done = drive(plan, watch(flags, shown)?)?;
     let put = match flags.format {
         RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
         RunFormat::Json => output::put(&done.summary.to_json()),
@@ -80,6 +67,19 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         }
         put => put.map(|()| done.exit),
     }
+}
+
+/// The receivers of a run's figures that the flags ask for.
+pub(super) fn watch(flags: &RunFlags, shown: Shown) -> Result<Watch, Problem> {
+    let to = &flags.watch;
+    Ok(Watch {
+        shown,
+        metrics: MetricsTargets::of(to.metrics.as_deref(), &to.metrics_push, &to.metrics_otlp)?,
+        figures: flags.format == RunFormat::Jsonl,
+        ui: to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?,
+        parent: flags.with_parent,
+        member: None,
+    })
 }
 
 /// Ends the run as Ctrl-C does when the process that made it ends, however that ends.

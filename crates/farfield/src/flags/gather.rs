@@ -33,7 +33,7 @@ pub struct GatherFlags {
     /// File of the gatherer's key, as `farfield cluster manifest` makes it; a new one if absent
     #[arg(long, hide_short_help = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub key: Option<PathBuf>,
-    /// Number of parts
+    /// Number of parts; by --weights if absent
     #[arg(long, value_name = "COUNT", help_heading = LOAD, value_parser = clap::value_parser!(u32).range(2..=4096), required_unless_present = "weights")]
     pub parts: Option<u32>,
     /// Weights of parts that are not equal, such as 3,1,1, in place of their number; all equal if absent

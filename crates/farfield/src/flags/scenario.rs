@@ -408,6 +408,9 @@ mod tests {
             "show_scenario",
             "starts_only",
             "with_parent",
+            "join",
+            "ticket",
+            "join_within",
         ];
         let command = crate::flags::Flags::command();
         let run = command.find_subcommand("run").expect("a command");

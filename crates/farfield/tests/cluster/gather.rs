@@ -1,5 +1,5 @@
-//! `farfield gather` and `farfield run --join`: counts of the whole, and what becomes of it where somebody goes
-//! in the middle.
+//! `farfield gather` and `farfield run --join`: counts of the whole, and what becomes of it where somebody
+//! goes in the middle.
 
 use crate::common::{Ended, Place, Signal, poll, skip};
 use crate::scene::{Gathering, has_samples, open, sorted};
@@ -72,7 +72,7 @@ fn two_parts_over_sockets_start_together_and_make_what_one_would() {
     fs::remove_file(place.path("ticket")).expect("it was there");
     let counting =
         Gathering::of(place.begin("gather s.toml --weights 3,1 -n 1000 -q -o counted --ticket ticket"));
-    let parts = [counting.join(&place, "-t 3"), counting.join(&place, "-t 1")];
+    let parts = [counting.join(&place, "-t 3 --part 1..3/4"), counting.join(&place, "-t 1 --part 4/4")];
     parts.into_iter().for_each(|part| drop(part.ended()));
     let counted = Ended { directory: place.path("counted"), ..counting.running.ended() };
     let by_part: Vec<u64> = counted.summary().parts.iter().map(|part| part.requests).collect();

@@ -278,6 +278,9 @@ impl<'a> Attended<'a> {
         match frame.read::<OfPart>().map_err(|error| format!("it does not speak as it should: {error}"))? {
             OfPart::Pong { number, wall_ns } => self.take_pong(link, number, (now, wall_ns))?,
             OfPart::Ready { scenario } => self.take_ready(link, scenario)?,
+            OfPart::Figures(figures) if !figures.is_sound() => {
+                return Err("it does not speak as it should: figures that are none".to_owned());
+            }
             OfPart::Figures(figures) => {
                 self.shared.state().seats[self.place].figures = Some(*figures);
             }

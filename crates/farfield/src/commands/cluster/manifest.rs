@@ -1,5 +1,6 @@
-//! Objects of Kubernetes: an Indexed Job of the parts, a Job of the gatherer with a Service in front of it, and
-//! a Secret with what both need. They are printed as one List in JSON, which kubectl takes as it takes YAML.
+//! Objects of Kubernetes: an Indexed Job of the parts, a Job of the gatherer with a Service in front of it,
+//! and a Secret with what both need. They are printed as one List in JSON, which kubectl takes as it takes
+//! YAML.
 //!
 //! The Secret has the ticket, the gatherer's key and the scenario, which may hold passwords. Parts are given
 //! the ticket alone.

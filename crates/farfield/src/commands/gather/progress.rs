@@ -69,7 +69,7 @@ impl GatherLines {
         format!("{parts} parts, {phase}: {rate}{failed}{p99}, {open} connections, {waiting} waiting")
     }
 
-    /// What is printed next is on a line of its own.
+    /// Ends the line of progress: the next one is a line of its own.
     pub fn end(&self) {
         if self.terminal {
             output::put_progress("", true);
