@@ -18,6 +18,9 @@ const HELLO_NS: u64 = 5_000_000_000;
 const PING_NS: u64 = 500_000_000;
 /// Time without a word after which a part is lost: named before two seconds are over.
 const SILENCE_NS: u64 = 1_500_000_000;
+/// Time without a word of a part that hands its files over: its run is over, and many at once may wait for
+/// one disk.
+const SILENCE_AT_END_NS: u64 = 15_000_000_000;
 /// Pings in a row by which a part's clock is measured once it is ready.
 const BURST: u32 = 8;
 
@@ -209,10 +212,11 @@ impl<'a> Attended<'a> {
                 self.send_ping(link)?;
                 next_ping = now + PING_NS;
             }
-            match link.receive(next_ping.min(heard + SILENCE_NS), Some(waker)).map_err(in_words)? {
+            let silence = if self.files.have_begun() { SILENCE_AT_END_NS } else { SILENCE_NS };
+            match link.receive(next_ping.min(heard + silence), Some(waker)).map_err(in_words)? {
                 Received::Woken => {}
-                Received::Nothing if monotonic_ns() >= heard + SILENCE_NS => {
-                    return Err(format!("it has said nothing for {} s", SILENCE_NS as f64 / 1e9));
+                Received::Nothing if monotonic_ns() >= heard + silence => {
+                    return Err(format!("it has said nothing for {} s", silence as f64 / 1e9));
                 }
                 Received::Nothing => {}
                 Received::Frame(frame) => {

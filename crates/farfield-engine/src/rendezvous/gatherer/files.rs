@@ -54,6 +54,11 @@ impl PartFiles {
         PartFiles { path, directory: None, bytes_left: bytes_max, bytes_max, taken: Vec::new(), open: None }
     }
 
+    /// True if files have come.
+    pub(super) fn have_begun(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     /// The directory, if files have come.
     pub(super) fn directory(&self) -> Option<PathBuf> {
         self.directory.as_ref().map(|directory| directory.path().to_owned())
