@@ -687,8 +687,8 @@ if TYPE_CHECKING:
         """Length of the warm-up, before the measured part [default: 1s]"""
 
         part: Value
-        """Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if
-        absent
+        """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
+        place that Slurm, MPI or Kubernetes give; all of it if absent
         """
 
         start_at: Value
@@ -820,6 +820,17 @@ if TYPE_CHECKING:
         network; it ends with the run; may be repeated
         """
 
+        join: Value
+        """Make a part of the run that `farfield gather` gathers at ADDRESS, which has the scenario; a
+        run of its own if absent
+        """
+
+        ticket: Value
+        """File of the ticket that `farfield gather` made; FARFIELD_TOKEN if absent"""
+
+        join_within: Value
+        """Time for which the gatherer may not be there yet"""
+
         threshold: Value
         """Exit with 99 unless 'p99<200ms' (errors<1%, …); may be repeated"""
 
@@ -918,8 +929,8 @@ if TYPE_CHECKING:
         """Length of the warm-up, before the measured part [default: 1s]"""
 
         part: Value
-        """Make this part of a run that several processes share, such as 2/3, or 3..5/16; all of it if
-        absent
+        """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
+        place that Slurm, MPI or Kubernetes give; all of it if absent
         """
 
         start_at: Value
@@ -1379,6 +1390,9 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "processors": ("processors", True),
         "seed": ("seed", True),
         "beside": ("beside", True),
+        "join": ("join", True),
+        "ticket": ("ticket", True),
+        "join_within": ("join-within", True),
         "threshold": ("threshold", True),
         "abort": ("abort", True),
         "name": ("name", True),

@@ -953,6 +953,14 @@ class PagesSummary:
 class PartOfRun:
     """One part, in the summary of the whole."""
 
+    clock_error_ns: int | None = None
+    """Nanoseconds by which that may be wrong."""
+
+    clock_offset_ns: int | None = None
+    """Nanoseconds by which its machine's wall clock was ahead of the gatherer's, and was corrected for;
+    null where clocks were not compared.
+    """
+
     directory: str
     """Its run directory."""
 
@@ -963,8 +971,8 @@ class PartOfRun:
     """Requests that were due in its measured part."""
 
     skew_ns: int | None = None
-    """Nanoseconds by which it started after the first, by the machines' wall clocks, and by which its
-    own clock was set meanwhile; null in virtual time.
+    """Nanoseconds by which it started after the first, by the machines' wall clocks as far as these were
+    compared, and by which its own clock was set meanwhile; null in virtual time.
     """
 
     valid: bool

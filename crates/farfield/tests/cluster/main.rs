@@ -1,4 +1,4 @@
-//! One run of several processes: their rendezvous.
+//! One run of several processes: their rendezvous, and the engines that start them.
 
 mod engines;
 mod gather;
