@@ -462,7 +462,7 @@ html\t'The run as a page of HTML in one file, with charts'"
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l histogram -d 'The histogram of `--format hgrm`, by its tag in histograms.hlog' -r
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s o -l out -d 'Write to a file; to standard output if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c farfield -n "__fish_farfield_using_subcommand compare" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand compare" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; p99{mobile} is of a class, flow, host, stage or state of that name; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l fail-if -d 'Exit with 99 if a metric has changed by more than this, such as \'p99 +5%\' or \'rate -3%\', of errors in percentage points; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l format -d 'Format of standard output' -r -f -a "text\t'Text for a terminal'
 markdown\t'Markdown, for a pull request'
@@ -501,7 +501,7 @@ json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l listen -d 'Listen for parts here: at a port of the loopback interface, or at the address given' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l ticket -d 'Write the ticket of the parts into this new file; it is printed if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l key -d 'File of the gatherer\'s key, as `farfield cluster manifest` makes it; a new one if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand gather" -l parts -d 'Number of parts' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l parts -d 'Number of parts; by --weights if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l weights -d 'Weights of parts that are not equal, such as 3,1,1, in place of their number; all equal if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -s q -l quiet -d 'Print no progress; parts that are lost are named all the same'

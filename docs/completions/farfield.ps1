@@ -400,7 +400,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             break
         }
         'farfield;compare' {
-            [CompletionResult]::new('--metric', '--metric', [CompletionResultType]::ParameterName, 'A further metric: p95, p99(service), mean(connect), …; may be repeated')
+            [CompletionResult]::new('--metric', '--metric', [CompletionResultType]::ParameterName, 'A further metric: p95, p99(service), mean(connect), …; p99{mobile} is of a class, flow, host, stage or state of that name; may be repeated')
             [CompletionResult]::new('--fail-if', '--fail-if', [CompletionResultType]::ParameterName, 'Exit with 99 if a metric has changed by more than this, such as ''p99 +5%'' or ''rate -3%'', of errors in percentage points; may be repeated')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Format of standard output')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -450,7 +450,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--listen', '--listen', [CompletionResultType]::ParameterName, 'Listen for parts here: at a port of the loopback interface, or at the address given')
             [CompletionResult]::new('--ticket', '--ticket', [CompletionResultType]::ParameterName, 'Write the ticket of the parts into this new file; it is printed if absent')
             [CompletionResult]::new('--key', '--key', [CompletionResultType]::ParameterName, 'File of the gatherer''s key, as `farfield cluster manifest` makes it; a new one if absent')
-            [CompletionResult]::new('--parts', '--parts', [CompletionResultType]::ParameterName, 'Number of parts')
+            [CompletionResult]::new('--parts', '--parts', [CompletionResultType]::ParameterName, 'Number of parts; by --weights if absent')
             [CompletionResult]::new('--weights', '--weights', [CompletionResultType]::ParameterName, 'Weights of parts that are not equal, such as 3,1,1, in place of their number; all equal if absent')
             [CompletionResult]::new('--set-aside', '--set-aside', [CompletionResultType]::ParameterName, 'Set seconds in which the machine was disturbed aside, and measure as much longer')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no progress; parts that are lost are named all the same')

@@ -1230,7 +1230,9 @@ if TYPE_CHECKING:
         """Flags of `farfield compare`."""
 
         metric: Value
-        """A further metric: p95, p99(service), mean(connect), …; may be repeated"""
+        """A further metric: p95, p99(service), mean(connect), …; p99{mobile} is of a class, flow, host,
+        stage or state of that name; may be repeated
+        """
 
         fail_if: Value
         """Exit with 99 if a metric has changed by more than this, such as 'p99 +5%' or 'rate -3%', of
