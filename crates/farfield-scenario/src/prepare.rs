@@ -93,8 +93,7 @@ impl RunPlan {
         let PreparedFlows { mut flows, is_recorded, in_words, warnings: of_flows } =
             scenario.prepare_flows(planned, address, farthest(&plane))?;
         warnings.extend(of_flows);
-        let paths = PathNames::of_some(Flow::targets(&flows));
-        scenario.check_paths(&paths).map_err(ScenarioError::invalid)?;
+        scenario.check_paths(&PathNames::of_some(Flow::targets(&flows))).map_err(ScenarioError::invalid)?;
         let heading = scenario.heading(is_recorded, in_words, &plane, origin.as_ref(), started_at);
         let real = plane.kind() != PlaneKind::Simulated;
         let part = scenario.run.part;
