@@ -1,7 +1,8 @@
 //! `cargo xtask check`: format, lints, docs and the rules for code, generated documents, directions of
-//! dependencies, tests that pages promise, links of pages, packages of libraries, licences; a warning is an
-//! error.
+//! dependencies, files that ARCHITECTURE.md names, tests that pages promise, links of pages, packages of
+//! libraries, licences; a warning is an error.
 
+use crate::architecture;
 use crate::book;
 use crate::dependencies;
 use crate::directions;
@@ -22,6 +23,7 @@ pub fn run() -> Result<()> {
     process::output(process::cargo().args(locked))?;
     rules()?;
     directions::check()?;
+    architecture::check()?;
     promises::check()?;
     book::links::check()?;
     process::run(process::cargo().args(["clippy", "--workspace", "--all-targets", "--"]).args(CLIPPY))?;

@@ -1,13 +1,20 @@
-//! Allowed dependencies among the crates of the workspace: the table of ARCHITECTURE.md, checked against
-//! `cargo metadata`.
+//! Allowed dependencies among the crates of the workspace, checked against `cargo metadata` and against the
+//! table of ARCHITECTURE.md.
 //!
 //! A crate that is not in the table has no place yet, and a dependency that is not in its row is a decision
 //! to be made: both are complaints. Dev-dependencies are free, since tests may look at anything;
 //! farfield-testkit is nothing else.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::fs;
 use xtask::process;
+
+/// The page that describes the crates.
+const PAGE: &str = "ARCHITECTURE.md";
+
+/// The crate that tests alone depend on: it is beside the table.
+const TESTKIT: &str = "farfield-testkit";
 
 /// A crate, and the crates of the workspace that it may depend on.
 type Row = (&'static str, &'static [&'static str]);
@@ -205,12 +212,39 @@ struct Dependency {
 pub fn check() -> Result<()> {
     let words = ["metadata", "--format-version", "1", "--no-deps", "--locked"];
     let metadata: Metadata = serde_json::from_slice(&process::output(process::cargo().args(words))?)?;
-    let wrong: Vec<String> = metadata.packages.iter().flat_map(complaints).collect();
+    let page = fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
+    let wrong = metadata.packages.iter().flat_map(complaints).chain(complaints_about(&page));
+    let wrong: Vec<String> = wrong.collect();
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
     eprintln!("{} crates: dependencies point where they may.", metadata.packages.len());
     Ok(())
+}
+
+/// The complaints about the page's table of crates: each of the product's crates has one row, below those of
+/// all that it may depend on.
+fn complaints_about(page: &str) -> Vec<String> {
+    let row = |line: &str| Some(line.strip_prefix("| `farfield")?.split_once("` |")?.0.to_owned());
+    // A command is no crate.
+    let ends = page.lines().filter_map(row).filter(|end| !end.contains(' '));
+    let listed: Vec<String> = ends.map(|end| format!("farfield{end}")).collect();
+    let place = |name: &str| listed.iter().position(|own| own == name);
+    let mut wrong = Vec::new();
+    for (name, allowed) in ALLOWED.iter().filter(|row| row.0.starts_with("farfield") && row.0 != TESTKIT) {
+        if listed.iter().filter(|own| own == name).count() != 1 {
+            wrong.push(format!("{PAGE}: the table of crates has not one row of {name}"));
+        }
+        let is_below = |other: &&&str| place(name).is_some_and(|own| place(other) > Some(own));
+        for below in allowed.iter().filter(is_below) {
+            wrong.push(format!(
+                "{PAGE}: {name} depends on {below}, which stands below it in the table of crates"
+            ));
+        }
+    }
+    let is_none = |name: &&String| !ALLOWED.iter().any(|row| row.0 == **name);
+    wrong.extend(listed.iter().filter(is_none).map(|name| format!("{PAGE}: there is no crate {name}")));
+    wrong
 }
 
 /// The complaints about one package.
@@ -252,6 +286,24 @@ mod tests {
         let said = complaints(&package("xtask", &[("farfield-traffic", Some("build"))]));
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(complaints(&package("farfield-new", &[]))[0].contains("give it a row"));
+    }
+
+    #[test]
+    fn the_page_has_a_row_of_each_crate_below_what_it_depends_on() {
+        let mut rows: Vec<String> = ALLOWED
+            .iter()
+            .filter(|row| row.0.starts_with("farfield") && row.0 != TESTKIT)
+            .map(|row| format!("| `{}` | is | knows nothing of |", row.0))
+            .collect();
+        assert_eq!(complaints_about(&rows.join("\n")), [""; 0]);
+        rows.swap(0, 1);
+        let said = complaints_about(&rows.join("\n"));
+        assert!(said.len() == 1 && said[0].contains("farfield-files depends on farfield-base"), "{said:?}");
+        rows.swap(0, 1);
+        let last = rows.pop().unwrap();
+        assert_eq!(complaints_about(&rows.join("\n")).len(), 1);
+        rows.extend([last.clone(), last, "| `farfield-gone` | is | nothing |".to_owned()]);
+        assert_eq!(complaints_about(&rows.join("\n")).len(), 2);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
 
+mod architecture;
 mod audits;
 mod bench;
 mod book;
