@@ -218,9 +218,6 @@ impl Simulation {
     /// The plan of the users of one partition.
     fn users(&self, partition: u32, partitions: u32) -> Plan {
         let (worker, workers) = self.part.worker(partition, partitions);
-        let share = |total: u64| {
-            total / u64::from(workers) + u64::from(u64::from(worker) < total % u64::from(workers))
-        };
         Plan {
             flows: self.flows.iter().map(Flow::for_worker).collect(),
             policy: self.policy.clone(),
@@ -230,7 +227,7 @@ impl Simulation {
             worker,
             workers,
             window: self.window,
-            requests_max: self.requests_max.map(share),
+            requests_max: self.requests_max,
             sessions: self.sessions,
         }
     }

@@ -245,7 +245,6 @@ impl Workers<'_> {
     fn plan(&self, number: u32) -> Plan {
         let settings = self.settings;
         let (number, workers) = settings.part.worker(number, settings.workers.get());
-        let part = |max| share(max, number.into(), workers.into());
         Plan {
             flows: settings.flows.iter().map(Flow::for_worker).collect(),
             policy: settings.policy.clone(),
@@ -258,13 +257,8 @@ impl Workers<'_> {
             worker: number,
             workers,
             window: self.phases.window,
-            requests_max: settings.requests_max.map(part),
+            requests_max: settings.requests_max,
             sessions: settings.sessions,
         }
     }
-}
-
-/// This worker's share of `total`.
-fn share(total: u64, worker: u64, workers: u64) -> u64 {
-    (total + workers - 1 - worker) / workers
 }

@@ -3,6 +3,7 @@
 use crate::event_policy::EventPolicy;
 use crate::flow::{Flow, Tag};
 use crate::itinerary::Itinerary;
+use crate::load::Worker;
 use crate::policy::Policy;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Window};
@@ -28,7 +29,7 @@ pub struct Plan {
     pub workers: u32,
     /// The measured part of the run.
     pub window: Window,
-    /// Requests after which this worker's users begin no more pages, in each flow.
+    /// Requests of all workers together after which users begin no more pages, in each flow.
     pub requests_max: Option<u64>,
     /// The number of sessions in each flow, and whether those that are open at the end of the load may
     /// finish.
@@ -71,7 +72,11 @@ impl Plan {
         let tags = Tag::of_all(&self.flows);
         let Plan { flows, policy, events, tls, seed, worker, workers, window, requests_max, sessions } = self;
         let share = |(flow, tag): (Flow, Tag)| {
+            let serials = tag.serials(worker, workers);
             let ahead = tag.first_user % workers;
+            let worker = (worker + workers - ahead) % workers;
+            let own_requests = |all| Worker { number: worker, workers }.requests(all, flow.load.users());
+            let requests_max = requests_max.map(own_requests);
             let share = Share {
                 load: flow.load,
                 itinerary: flow.itinerary,
@@ -79,9 +84,9 @@ impl Plan {
                 events,
                 tls: tls.clone(),
                 seed: tag.seed(seed, &flow.name),
-                worker: (worker + workers - ahead) % workers,
+                worker,
                 workers,
-                serials: tag.serials(worker, workers),
+                serials,
                 window,
                 requests_max,
                 sessions,

@@ -123,6 +123,18 @@ fn a_count_of_requests_ends_the_load() {
     }
 }
 
+/// Two users on three workers ask for what one worker's would: the third worker keeps nothing back.
+#[test]
+fn a_count_of_requests_is_asked_for_whatever_workers_there_are() {
+    for (users, workers) in [(2, 3), (3, 2), (1, 4)] {
+        let mut scene = Scene::of(&format!("{{ model = 'closed', users = {users} }}"));
+        (scene.length, scene.requests_max) = (Window::BY_COUNT, Some(100));
+        let stages = (0..workers).map(|worker| scene.play_share(worker, workers));
+        let asked: Vec<usize> = stages.map(|stage| stage.samples.len()).collect();
+        assert_eq!(asked.iter().sum::<usize>(), 100, "{users} users: {asked:?}");
+    }
+}
+
 /// ARCHITECTURE.md, invariants: what a user does belongs to the user, so three workers together do what one
 /// does.
 #[test]

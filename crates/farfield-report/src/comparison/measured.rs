@@ -1,4 +1,4 @@
-//! What was measured of a whole run or of a part of it: a class of clients, a flow of users, a host, a stage
+//! Measurements of a whole run or of a part of it: a class of clients, a flow of users, a host, a stage
 //! of the load or a state of sessions, by the name that thresholds have in braces.
 
 use crate::directory::RunDirectory;
