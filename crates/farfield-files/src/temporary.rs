@@ -3,9 +3,14 @@
 
 pub use tempfile::TempDir;
 
+use crate::private::{Folder, Lock};
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Attempts at a folder that nobody else has locked.
+const TRIES: usize = 3;
 
 /// A new folder with a random name that begins with `prefix`, which its owner alone may enter, whatever the
 /// umask. It is removed when this is dropped.
@@ -14,6 +19,75 @@ use std::os::unix::fs::PermissionsExt;
 /// If the folder for temporary files (`TMPDIR`) does not allow it.
 pub fn temporary_folder(prefix: &str) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir()
+}
+
+/// A temporary folder that is locked as long as this process has it, so that it can be distinguished from one
+/// that a killed process left.
+#[derive(Debug)]
+pub struct LockedFolder {
+    folder: TempDir,
+    held: Folder,
+}
+
+/// A new folder as of [`temporary_folder`], locked.
+///
+/// # Errors
+/// As for [`temporary_folder`], and if another process locks each that is made.
+pub fn locked_folder(prefix: &str) -> io::Result<LockedFolder> {
+    for _ in 0..TRIES {
+        let folder = temporary_folder(prefix)?;
+        let held = Folder::open(folder.path())?;
+        // One that another process has found and locked in the meantime is about to be removed.
+        if held.lock() != Lock::Held && held.is_at_its_path() {
+            return Ok(LockedFolder { folder, held });
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "another process takes it again and again"))
+}
+
+/// Removes the folders of [`locked_folder`] with this prefix that processes of the same user left when they
+/// were killed. What cannot be removed stays.
+pub fn remove_abandoned(prefix: &str) {
+    let all = std::env::temp_dir();
+    let (Ok(entries), Ok(above)) = (std::fs::read_dir(&all), Folder::open(&all)) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        if !name.to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        if let Ok(folder) = above.open_below(&name)
+            && folder.is_own().unwrap_or(false)
+            && folder.lock() == Lock::Taken
+        {
+            // Another user's files in it stay.
+            let _ = above.remove_whole(&name, &folder, "");
+        }
+    }
+}
+
+impl LockedFolder {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Lets other users look into it, and, where `write`, write into the folders `own` in it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open_to_others(&self, own: &[&str], write: bool) -> io::Result<()> {
+        std::fs::set_permissions(self.path(), Permissions::from_mode(0o755))?;
+        for name in own.iter().filter(|_| write) {
+            std::fs::set_permissions(self.path().join(name), Permissions::from_mode(0o1777))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves it as a killed process does: there, and not locked.
+    pub fn abandon(self) -> PathBuf {
+        drop(self.held);
+        self.folder.keep()
+    }
 }
 
 #[cfg(test)]

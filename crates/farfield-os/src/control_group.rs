@@ -84,6 +84,8 @@ struct Group {
 #[derive(Debug)]
 pub struct ControlGroup {
     plan: ControlGroupPlan,
+    /// Threads of the kernel's that are limited with its processes.
+    threads: Vec<u32>,
 }
 
 impl ControlGroupPlan {
@@ -158,7 +160,7 @@ impl ControlGroupPlan {
     /// # Errors
     /// If the kernel does not allow the limits; then nothing is left behind.
     pub fn make(self) -> Result<ControlGroup, ControlGroupError> {
-        let mut group = ControlGroup { plan: self };
+        let mut group = ControlGroup { plan: self, threads: Vec::new() };
         for path in group.plan.folders_of_limits() {
             system::create_folder(&path).map_err(|source| ControlGroupError::File { path, source })?;
         }
@@ -214,6 +216,29 @@ impl ControlGroup {
             }
         }
         Ok(())
+    }
+
+    /// Puts threads of the kernel's under the limit of processor time, where there is one: what they take is taken
+    /// from the processes' share. They leave the group before it is removed.
+    ///
+    /// # Errors
+    /// If the kernel does not let them be moved.
+    pub fn take_threads(&mut self, threads: &[u32]) -> Result<(), ControlGroupError> {
+        let Some(group) = &self.plan.cpu else { return Ok(()) };
+        for thread in threads {
+            group.write("cgroup.procs", &thread.to_string())?;
+            self.threads.push(*thread);
+        }
+        Ok(())
+    }
+
+    /// Puts the kernel's threads back to where the kernel has its own.
+    fn release_threads(&self) {
+        let Some(outermost) = own_groups("cpu").pop() else { return };
+        for thread in &self.threads {
+            // One that has ended cannot be moved, and need not be.
+            let _ = system::write(outermost.folder.join("cgroup.procs"), thread.to_string());
+        }
     }
 
     /// The files by which a process joins the groups of its limits and of its processors, open for writing.
@@ -277,6 +302,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
+        self.release_threads();
         for folder in self.plan.folders() {
             remove(&folder);
         }

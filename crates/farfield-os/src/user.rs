@@ -4,6 +4,11 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::path::PathBuf;
 
+/// True if this process is root's: of the machine, or of its user namespace.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// A user of the system, with the ids and groups of their processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {

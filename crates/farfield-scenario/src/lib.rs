@@ -18,6 +18,7 @@ mod http;
 pub mod inputs;
 mod mistake;
 mod monitor;
+mod named_server;
 mod network;
 mod network_layout;
 mod note;

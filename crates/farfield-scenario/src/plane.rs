@@ -1,10 +1,12 @@
 //! The planes: clients, links and server of a scenario, checked and turned into the emulated and the
 //! simulated plane's input when the scenario is read.
 
+use super::http::HttpVersion;
 use super::mistake::Mistake;
+use super::named_server::NamedServer;
 use super::network::{Mac, NetworkSpec};
 use super::network_layout::Laying;
-use super::server::ServerSpec;
+use super::server::{CpuOf, ServerSpec};
 use super::simulated::CaptureSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
@@ -214,6 +216,12 @@ impl Scenario {
             };
         }
         self.check_location(&server)?;
+        self.check_named(&server)?;
+        if server.cpu_of == CpuOf::All && server.cpu.is_none() {
+            let sentence =
+                "there is no limit that it could be about; write `server.cpu` as well, or remove this key";
+            return Err(Mistake::at("server.cpu-of", sentence));
+        }
         match (&self.target, server.port) {
             (Some(url), Some(port)) if url.port() != port.get() => {
                 let sentence =
@@ -222,6 +230,19 @@ impl Scenario {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A server that is known by name is one that there is, and speaks HTTP/1 in cleartext.
+    fn check_named(&self, server: &ServerSpec) -> Result<(), Mistake> {
+        let Some(named) = server.command.as_ref().and_then(NamedServer::of) else { return Ok(()) };
+        named.map_err(|sentence| Mistake::at("server.command", sentence))?;
+        if self.is_secure() || matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {
+            return Err(Mistake::at(
+                "server.command",
+                "a server by name speaks HTTP/1 in cleartext; write the command of one with a configuration of your own",
+            ));
+        }
+        Ok(())
     }
 
     /// A server is in one place, and one that runs already has what whoever started it gave it.

@@ -9,9 +9,11 @@ mod servers;
 use crate::activity::Encoded;
 use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
+use crate::named_server::NamedHome;
 use crate::plan::PlannedFlow;
 use crate::plan::{Parts, RunPlan};
 use crate::plane::{LaidOut, PlannedPlane};
+use crate::server::CpuOf;
 use crate::start_at::StartAt;
 use crate::tls::PlannedTls;
 use crate::{Scenario, ScenarioError};
@@ -24,12 +26,14 @@ use farfield_engine::plane::{
 use farfield_engine::sockets::Sources;
 use farfield_engine::{Settings, preflight};
 use farfield_files::TempDir;
+use farfield_measure::VerdictLimits;
 use farfield_measure::paths::PathNames;
 use farfield_monitor::MonitorSettings;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_os::processors;
 use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
+use farfield_traffic::site::Site;
 use farfield_user::{Flow, Itinerary, SessionLimits};
 use servers::{Found, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
@@ -51,6 +55,8 @@ pub struct Prepared {
     pub origin: Option<Origin>,
     /// The files of the server that the plane is yet to start.
     pub files: Option<TempDir>,
+    /// The folder of a server that is known by name, which it needs for as long as it runs.
+    pub home: Option<NamedHome>,
     /// The files that were read.
     pub inputs: Inputs,
 }
@@ -75,15 +81,12 @@ impl RunPlan {
         let (hosts, of_hosts) = scenario.prepare_hosts(hosts)?;
         scenario.fill_in(&plane);
         let way_in = found.as_ref().and_then(|found| scenario.warning_of_way_in(found));
-        let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
+        let home = scenario.home_of_named(&plane)?;
+        let mut plane = scenario.prepare_plane(plane, address, &built_in.config, home.as_ref(), found)?;
         if let Plane::Sockets(sockets) = &mut plane {
             sockets.peers = peers;
         }
-        let (workers, processors) = match &plane {
-            Plane::Sockets(_) => scenario.workers_of_sockets(address)?,
-            Plane::Emulated(emulated) => of_network(&emulated.network),
-            Plane::Simulated(simulated) => of_network(&simulated.network),
-        };
+        let (workers, processors) = scenario.workers_of(&plane, address)?;
         let mut warnings = match plane {
             Plane::Sockets(_) => scenario.warnings(&planned, address)?,
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
@@ -93,16 +96,17 @@ impl RunPlan {
         let PreparedFlows { mut flows, is_recorded, in_words, warnings: of_flows } =
             scenario.prepare_flows(planned, address, farthest(&plane))?;
         warnings.extend(of_flows);
+        warnings.extend(put_files(home.as_ref(), site.as_ref(), &flows)?);
         scenario.check_paths(&PathNames::of_some(Flow::targets(&flows))).map_err(ScenarioError::invalid)?;
         let heading = scenario.heading(is_recorded, in_words, &plane, origin.as_ref(), started_at);
         let real = plane.kind() != PlaneKind::Simulated;
         let part = scenario.run.part;
         // A visitor may have a connection to each host.
         let secured = std::iter::once(tls.is_some()).chain(hosts.iter().map(|host| host.tls.is_some()));
+        let secured: Vec<bool> = secured.collect();
         let loads = flows.iter_mut().map(|flow| &mut flow.load);
         // A simulation takes the same memory on every machine, and watches it while it runs.
-        let visitors_bound =
-            if real { preflight::bound_visitors(loads, &secured.collect::<Vec<_>>(), part) } else { None };
+        let visitors_bound = if real { preflight::bound_visitors(loads, &secured, part) } else { None };
         let settings = Settings {
             flows,
             policy: scenario.connections.clone(),
@@ -126,14 +130,14 @@ impl RunPlan {
             visitors_bound,
             ignores_unfinished: scenario.run.unfinished == super::Unfinished::Ignore,
             heading,
-            limits: scenario.verdict.clone(),
+            limits: scenario.limits(),
             thresholds: scenario.all_thresholds(),
             aborts: scenario.aborts.clone(),
             output: None,
             monitor: monitor.map(|monitor| MonitorSettings { port: Some(address.port()), ..monitor }),
             warnings,
         };
-        Ok(Prepared { settings, address, scenario, origin, files: built_in.files, inputs })
+        Ok(Prepared { settings, address, scenario, origin, files: built_in.files, home, inputs })
     }
 }
 
@@ -174,6 +178,18 @@ impl Scenario {
             prepared.flows.push(Flow { name: name.into(), load, itinerary });
         }
         Ok(prepared)
+    }
+
+    /// The limits of the verdict. Where the receive work is limited with the server, packets wait for it as for the
+    /// server, and that they do is no fault of the run: the limit is then as long as the run, unless the scenario
+    /// says another.
+    fn limits(&self) -> VerdictLimits {
+        let mut limits = self.verdict.clone();
+        let of_all = self.server.as_ref().is_some_and(|server| server.cpu_of == CpuOf::All);
+        if of_all && limits.delivery_lateness_p99 == VerdictLimits::default().delivery_lateness_p99 {
+            limits.delivery_lateness_p99 = self.run.warm_up + self.run.longest();
+        }
+        limits
     }
 
     fn session_limits(&self) -> SessionLimits {
@@ -239,6 +255,7 @@ impl Scenario {
         plane: PlannedPlane,
         address: SocketAddr,
         built_in: &OriginConfig,
+        home: Option<&NamedHome>,
         found: Option<Found>,
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
@@ -252,7 +269,7 @@ impl Scenario {
                 let mut testbed = self.testbed(around);
                 let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
-                    None => self.started_server(around[1].is_some(), built_in)?,
+                    None => self.started_server(around[1].is_some(), built_in, home)?,
                     Some(Found::Here(found)) => {
                         (testbed.server_v4, testbed.server_v6) = (found.v4, found.v6);
                         testbed.server_has = found.has;
@@ -279,6 +296,19 @@ impl Scenario {
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
         })
+    }
+
+    /// Workers and processors of a plane.
+    fn workers_of(
+        &mut self,
+        plane: &PreparedPlane,
+        address: SocketAddr,
+    ) -> Result<(NonZeroU32, Vec<usize>), ScenarioError> {
+        match plane {
+            Plane::Sockets(_) => self.workers_of_sockets(address),
+            Plane::Emulated(emulated) => Ok(of_network(&emulated.network)),
+            Plane::Simulated(simulated) => Ok(of_network(&simulated.network)),
+        }
     }
 
     /// Workers and processors of the sockets plane.
@@ -364,6 +394,23 @@ struct PreparedFlows {
     /// The requests in words.
     in_words: Option<String>,
     warnings: Vec<String>,
+}
+
+/// Puts the files that users ask for into the folder of a server that is known by name; returns a warning of
+/// those that it cannot have.
+fn put_files(
+    home: Option<&NamedHome>,
+    site: Option<&Site>,
+    flows: &[Flow],
+) -> Result<Option<String>, ScenarioError> {
+    let Some(home) = home else { return Ok(None) };
+    if flows.iter().any(|flow| matches!(flow.itinerary, Itinerary::Sessions(_))) {
+        return Err(ScenarioError::invalid(
+            "server.command: the requests of a [session] may follow from replies, so that a server by name does not know \
+             which files to have; write the command of a server that has them",
+        ));
+    }
+    home.put_files(site, Flow::targets(flows).flatten())
 }
 
 /// Workers and processors of a plane with a network.

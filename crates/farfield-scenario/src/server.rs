@@ -54,6 +54,9 @@ pub struct ServerSpec {
     /// The processor time that it may take, in processors; no limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuLimit>,
+    /// Those whose processor time `cpu` limits.
+    #[serde(skip_serializing_if = "CpuOf::is_default")]
+    pub cpu_of: CpuOf,
     /// The memory that it may take; no limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryLimit>,
@@ -103,6 +106,23 @@ pub struct ServerSpec {
     pub settings: BTreeMap<SettingName, String>,
 }
 
+/// Those whose processor time is limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuOf {
+    /// The server's processes.
+    #[default]
+    Processes,
+    /// They, and the kernel's receive work for them.
+    All,
+}
+
+impl CpuOf {
+    fn is_default(&self) -> bool {
+        *self == CpuOf::default()
+    }
+}
+
 impl Default for ServerSpec {
     fn default() -> ServerSpec {
         let testbed = farfield_testbed::TestbedSpec::default();
@@ -122,6 +142,7 @@ impl Default for ServerSpec {
             processors: Vec::new(),
             receive_processors: None,
             cpu: None,
+            cpu_of: CpuOf::default(),
             memory: None,
             user: None,
             mtu: Mtu::ETHERNET,

@@ -276,8 +276,21 @@ impl Testbed {
     /// # Errors
     /// If the server cannot be started, ends, or is not ready in time; then it no longer runs.
     pub fn start_server(&self, spec: &ServerSpec) -> Result<RunningServer, ServerError> {
-        let group = self.control_group(&spec.limits, &spec.processors)?;
+        let mut group = self.control_group(&spec.limits, &spec.processors)?;
+        if let Some(group) = group.as_mut().filter(|_| spec.limits_receive_work) {
+            self.limit_receive_work(group)?;
+        }
         RunningServer::start(&self.namespace, &self.server, spec, group)
+    }
+
+    /// Puts the threads of the kernel's receive work into the server's group.
+    fn limit_receive_work(&self, group: &mut ControlGroup) -> Result<(), ServerError> {
+        let gateway = self.gateway.lock().unwrap_or_else(PoisonError::into_inner);
+        let ReceiveWork::Threads(threads) = &gateway.receive else {
+            return Err(ServerError::NoReceiveThread { by: gateway.receive.description() });
+        };
+        let moved = group.take_threads(threads);
+        moved.map_err(|source| ServerError::Limits { key: "cpu-of = \"all\"", source })
     }
 
     /// The control group of a server with `limits` on `processors`, recorded before it is made.

@@ -1,12 +1,14 @@
 //! The servers of an emulated run: those that are found, and those that the testbed starts.
 
+use crate::named_server::{NamedHome, NamedServer};
 use crate::network::{NetworkSpec, OtherServerSpec};
 use crate::other_servers::FIRST;
-use crate::plane::LaidOut;
+use crate::plane::{LaidOut, PlannedPlane};
+use crate::server::CpuOf;
 use crate::{Scenario, ScenarioError, Url};
 use farfield_emulator::Servers;
 use farfield_emulator::layout::Block;
-use farfield_engine::plane::{EmulatedNetwork, OtherServer, Server};
+use farfield_engine::plane::{EmulatedNetwork, OtherServer, Plane, Server};
 use farfield_origin::OriginConfig;
 use farfield_testbed::gateway::{CardAddress, CardSpec, Device, blocks_from};
 use farfield_testbed::live::{FoundServer, Location, Wanted};
@@ -182,18 +184,29 @@ impl Scenario {
         testbed
     }
 
+    /// The folder of the server, if it is known by name, with its configuration.
+    pub(super) fn home_of_named(&self, plane: &PlannedPlane) -> Result<Option<NamedHome>, ScenarioError> {
+        let (Plane::Emulated(laid_out), Some(server)) = (plane, &self.server) else { return Ok(None) };
+        let Some(named) = server.command.as_ref().and_then(NamedServer::of) else { return Ok(None) };
+        let named = named.map_err(ScenarioError::invalid)?;
+        let (port, has_v6) = (self.servers().port, laid_out.around[1].is_some());
+        NamedHome::make(&named, port, has_v6, server.user.is_some()).map(Some)
+    }
+
     /// The server of the emulated plane; the built-in one is this program's own `serve`. `has_v6`: some
     /// clients have IPv6.
     pub(super) fn started_server(
         &self,
         has_v6: bool,
         built_in: &OriginConfig,
+        home: Option<&NamedHome>,
     ) -> Result<Server, ScenarioError> {
         let spec = self.server.clone().unwrap_or_default();
         let port = self.servers().port;
-        let command = match spec.command {
-            Some(command) => command,
-            None => start_built_in(built_in, port, has_v6)?,
+        let command = match (home, spec.command) {
+            (Some(home), _) => home.command.clone(),
+            (None, Some(command)) => command,
+            (None, None) => start_built_in(built_in, port, has_v6)?,
         };
         Ok(Server::Started(Box::new(ServerSpec {
             ready: spec.ready.unwrap_or(Ready::Tcp(port)),
@@ -201,6 +214,7 @@ impl Scenario {
             stop_timeout: spec.stop_timeout,
             processors: spec.processors,
             limits: Limits { cpu: spec.cpu, memory: spec.memory },
+            limits_receive_work: spec.cpu_of == CpuOf::All,
             user: spec.user,
             directory: spec.directory,
             env: spec.environment,

@@ -49,6 +49,15 @@ pub enum ServerError {
         /// The cause.
         source: ControlGroupError,
     },
+    /// The receive work has no thread that could be limited.
+    #[error(
+        "[server] cpu-of = \"all\" cannot be enforced: the kernel's receive work for the server is done {by}, in no thread of its \
+         own; with cpu-of = \"processes\" the limit is that of the server's processes alone"
+    )]
+    NoReceiveThread {
+        /// Who does it, in words.
+        by: &'static str,
+    },
     /// The server cannot run as the requested user.
     #[error(
         "the server cannot run as user `{user}` ({source}): set [server] user, and run farfield as root for it"

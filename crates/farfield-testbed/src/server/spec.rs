@@ -24,6 +24,8 @@ pub struct ServerSpec {
     pub processors: Vec<usize>,
     /// Limits of all its processes together.
     pub limits: Limits,
+    /// The kernel's receive work for it is limited together with its processes.
+    pub limits_receive_work: bool,
     /// The user that it runs as, by name or id; this process's user if absent. Only root can set another.
     pub user: Option<String>,
     /// Its working directory; that of this process if absent.
@@ -46,6 +48,7 @@ impl ServerSpec {
             stop_timeout: Duration::from_secs(5),
             processors: Vec::new(),
             limits: Limits::default(),
+            limits_receive_work: false,
             user: None,
             directory: None,
             log,

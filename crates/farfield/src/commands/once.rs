@@ -31,7 +31,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Prepared { mut settings, address, scenario, origin, files, .. } =
+    let Prepared { mut settings, address, scenario, origin, files, home, .. } =
         plan.prepare(super::run::now_rfc3339())?;
     for warning in &settings.warnings {
         output::put_error(format_args!("warning: {warning}\n"));
@@ -77,6 +77,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     if let Some(played) = &torn_down {
         output::put(&format!("\ntear-down, once behind the load{}", played.text))?;
     }
+    drop(home);
     drop(origin);
     Ok(match end {
         _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,

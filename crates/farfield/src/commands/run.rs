@@ -169,7 +169,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
         member.ends(&stop);
     }
     descriptors::raise();
-    let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
+    let Prepared { mut settings, address, mut scenario, origin, files, home, inputs } =
         plan.prepare(now_rfc3339())?;
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
@@ -205,6 +205,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     progress.end();
     end_with_tear_down(&settings, shown);
     drop(settings);
+    drop(home);
     let mut summary = ran.map_err(|error| match error {
         RunError::Start(StartError::Interrupted) => Problem::interrupted(error),
         error => Problem::failed(error),

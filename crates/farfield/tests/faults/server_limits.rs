@@ -65,6 +65,24 @@ fn a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity() {
     assert_eq!(wan.processes(), Vec::<String>::new());
 }
 
+/// The share is that of the server and of the kernel's thread that receives for it: together they take no more, and
+/// so the server takes less than without.
+#[test]
+fn a_share_holds_the_receive_work_as_well() {
+    let test = "a_share_holds_the_receive_work_as_well";
+    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    // A connection for each request, so that much of the work is the kernel's.
+    let words = "--server-cpu 0.05 --policy one-request";
+    let Some((_, _, without)) = limited(test, &wan, words) else { return };
+    let all = format!("{words} --set server.cpu-of=all");
+    let Some((ended, limits, rate)) = limited(test, &wan, &all) else { return };
+    assert!(rate < without, "{rate}/s with the receive work in the share, {without}/s without");
+    assert!(limits.throttled_periods > 0, "{limits:?}");
+    let changed = &ended.summary().verdict.changed_limits;
+    assert!(changed.iter().any(|limit| limit.key.contains("delivery-lateness")), "{changed:?}");
+    assert_eq!(wan.processes(), Vec::<String>::new());
+}
+
 /// A process beside nginx wants more memory than both may have: it is killed, and the run says so.
 #[test]
 fn memory_that_runs_out_is_reported() {

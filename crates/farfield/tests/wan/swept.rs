@@ -2,6 +2,7 @@
 
 use crate::common::Place;
 use crate::common::wan::{find, may_build};
+use farfield_measure::Summary;
 use std::collections::BTreeMap;
 
 const TEST: &str = "two_configurations_are_swept";
@@ -45,5 +46,68 @@ fn two_configurations_are_swept() {
             false => assert!(a_connection > 2.0, "{row:?}"),
         }
         assert!(number(row, "steady.times.response.min_ns") >= 20e6, "{row:?}");
+    }
+}
+
+/// Servers by name, 20 ms away: each serves the files that are asked for, as it is told to keep connections,
+/// and nothing of it is left behind. Valid or not, as the machine is busy, it does that.
+#[test]
+fn servers_by_name_serve_what_is_asked_for() {
+    const TEST: &str = "servers_by_name_serve_what_is_asked_for";
+    let there = may_build(TEST) && find(TEST, "nginx").is_some() && find(TEST, "apache2").is_some();
+    if !there {
+        return;
+    }
+    let place = Place::new();
+    let temporary = place.path("temporary");
+    std::fs::create_dir(&temporary).expect("own folder");
+    // Apache's workers are another user's.
+    for folder in [place.path(""), temporary.clone()] {
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder, open).expect("own folder");
+    }
+    let names = ["@nginx", "@nginx keep-alive=0s", "@apache", "@apache-prefork processes=9"];
+    for (number, name) in names.into_iter().enumerate() {
+        let words = "run http://10.9.0.1:8080/bytes/3000 -c 4 -d 2s --warm-up 100ms --rtt 20ms -q";
+        let (command, out) = (format!("--set=server.command={name}"), format!("-ran-{number}"));
+        let out = format!("--out={}", place.path(&out[1..]).display());
+        let words: Vec<&str> = words.split_whitespace().chain([command.as_str(), out.as_str()]).collect();
+        let mut farfield = std::process::Command::new(env!("CARGO_BIN_EXE_farfield"));
+        farfield.env("TMPDIR", &temporary);
+        let ended = place.begin_by(farfield, &words).ended();
+        assert!(matches!(ended.code, Some(0 | 3)), "{name}: {:?} {}", ended.code, ended.stderr);
+        let summary = std::fs::read_to_string(place.path(&format!("ran-{number}/summary.json")));
+        let summary = Summary::from_json(&summary.expect("a summary")).expect("a summary");
+        let rates = summary.steady.rates.expect("a measured part");
+        let body = rates.body_bytes_per_s / rates.succeeded_per_s;
+        assert!((body - 3000.0).abs() < 1.0, "{name}: {body}");
+        let closes = name.ends_with("=0s");
+        assert_eq!(summary.connections.requests_mean <= Some(1.0), closes, "{name}");
+    }
+    assert_eq!(std::fs::read_dir(&temporary).expect("own folder").count(), 0, "folders are left");
+}
+
+/// What a server by name cannot do is refused in a line, before anything runs.
+#[test]
+fn what_a_server_by_name_cannot_do_is_refused() {
+    let place = Place::new();
+    for (target, more, part) in [
+        ("http://a/", "server.command=@ngnix", "is no server that farfield knows"),
+        ("http://a/", "server.command=@nginx workers=2", "is no setting of @nginx"),
+        ("https://a/", "server.command=@nginx", "speaks HTTP/1 in cleartext"),
+        ("http://a/", "server.cpu-of=all", "write `server.cpu` as well"),
+    ] {
+        let set = format!("--set={more}");
+        let ended = place.farfield_with(&[
+            "run",
+            target,
+            "--plane",
+            "emulated",
+            "--show-scenario",
+            "--set=server.command=@nginx",
+            &set,
+        ]);
+        assert_eq!(ended.code, Some(2), "{more}: {}", ended.stderr);
+        assert!(ended.stderr.contains(part), "{more}: {}", ended.stderr);
     }
 }
