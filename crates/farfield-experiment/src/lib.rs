@@ -24,6 +24,6 @@ pub mod trial;
 pub mod warm_up;
 
 pub use goal::{Goals, GoalsError};
-pub use report::{Answer, CapacityReport, CurvePoint};
+pub use report::{Answer, CapacityReport, CurvePoint, Throughput};
 pub use search::{SearchPlan, search};
 pub use trial::{Design, GoalReading, Observed, Runner, Stop, Trial, Validity};

@@ -1,16 +1,22 @@
 //! The maximum of the throughput over load, with an interval that allows for its selection.
 //!
 //! Short trials double the load until throughput has stopped to grow. Full trials of the loads around the
-//! best one, in blocks whose order is drawn, select the load; their numbers are then put aside, since the
-//! highest of several noisy numbers is too high. The interval is that of the mean of fresh trials at the
-//! selected load (Student 1908; Stein 1945). It is an interval of that load's throughput, and of the maximum
-//! as far as no other load has more: on the plateau of a server that is full, any of it will do.
+//! best one, in blocks whose order is drawn, select the load with the most, and its *rivals*: loads that may have
+//! more for all that these trials show. Their numbers are then put aside, since the highest of several noisy
+//! numbers is too high, and fresh trials are made of the load and its rivals, in blocks as well.
+//!
+//! The interval is that of the maximum over these loads. The selected load's lower end is a lower end of the
+//! maximum, whichever load has it. The upper end is the highest of all rivals' upper ends: it is too low only
+//! where that of the one load that has the maximum is, so that rivals need no correction for their number
+//! (Edwards and Hsu 1983, "Multiple comparisons with the best treatment"). The errors of screening, of the
+//! lower and of the upper end come to 5 % together. How many fresh trials there are follows from the first of
+//! them (Stein 1945).
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
 use crate::search::{Ceiling, SearchPlan, disturbed, ended, short_of};
 use crate::trial::{Runner, Stop};
-use farfield_measure::interval::MeanEstimate;
+use farfield_measure::interval::student_quantile;
 
 /// Growth of throughput from one load to its double that is none.
 const GROWTH: f64 = 1.02;
@@ -18,15 +24,27 @@ const GROWTH: f64 = 1.02;
 const FLAT: u32 = 2;
 /// Blocks of full trials that select the load.
 const SELECTING: u32 = 2;
-/// Fresh trials of the selected load, from whose spread follows how many there are to be.
-const PILOT: u32 = 6;
 /// Fresh trials at most.
 const REPEATS_MAX: f64 = 60.0;
+/// Probabilities of error: that screening leaves out the load with the maximum, that the maximum lies below
+/// the interval, and that it lies above.
+const SCREENING: f64 = 0.007;
+const BELOW: f64 = 0.035;
+const ABOVE: f64 = 0.008;
+
+/// Blocks of fresh trials of so many loads, from whose spread follows how many there are to be.
+fn pilot(loads: usize) -> u32 {
+    match loads {
+        0 | 1 => 6,
+        2 => 4,
+        _ => 3,
+    }
+}
 
 /// Searches for the load with the most throughput.
 pub fn peak(plan: &SearchPlan, runner: &mut dyn Runner) -> CapacityReport {
     let journal = Journal::new(plan.rules(), runner);
-    let mut peak = Peak { plan, journal, ceiling: None, selected: None };
+    let mut peak = Peak { plan, journal, ceiling: None, selected: None, rivals: Vec::new() };
     let ended = match peak.run() {
         Ok(()) => Ended::Done,
         Err(stop) => ended(stop),
@@ -39,20 +57,67 @@ struct Peak<'a> {
     journal: Journal<'a>,
     ceiling: Option<Ceiling>,
     selected: Option<f64>,
+    /// The loads that may have the maximum, the selected one among them.
+    rivals: Vec<f64>,
+}
+
+/// The numbers of one load.
+#[derive(Debug, Clone, PartialEq)]
+struct Numbers {
+    load: f64,
+    numbers: Vec<f64>,
+}
+
+impl Numbers {
+    fn count(&self) -> f64 {
+        self.numbers.len() as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.numbers.iter().sum::<f64>() / self.count()
+    }
+
+    /// Squares of the deviations from the mean of the first `count`, and their degrees of freedom.
+    fn squares(&self, count: usize) -> (f64, f64) {
+        let first = &self.numbers[..count.min(self.numbers.len())];
+        let mean = first.iter().sum::<f64>() / first.len() as f64;
+        (first.iter().map(|number| (number - mean).powi(2)).sum(), first.len() as f64 - 1.0)
+    }
+}
+
+/// The standard deviation within loads by their first `count` numbers, and its degrees of freedom; absent where
+/// no load has two.
+fn deviation(all: &[Numbers], count: usize) -> Option<(f64, f64)> {
+    let each = all.iter().filter(|load| !load.numbers.is_empty()).map(|load| load.squares(count));
+    let (squares, degrees) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (degrees > 0.0).then(|| ((squares / degrees).sqrt(), degrees))
+}
+
+/// The interval of the maximum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Interval {
+    value: f64,
+    low: f64,
+    high: f64,
+    half_width: f64,
 }
 
 impl Peak<'_> {
     fn run(&mut self) -> Result<(), Stop> {
         let Some(best) = self.ascend()? else { return Ok(()) };
-        let selected = self.select(best)?;
-        self.selected = Some(selected);
-        let (mut repeat, mut last) = (0, PILOT);
-        while repeat < last {
-            repeat += 1;
-            self.journal.measure(selected, self.plan.length, SELECTING + repeat)?;
-            if let Some(mean) = self.mean().filter(|_| repeat == PILOT) {
-                let wider = mean.half_width(LEVEL) / (self.plan.precision * mean.mean);
-                last = (f64::from(PILOT) * wider.powi(2)).ceil().clamp(0.0, REPEATS_MAX) as u32;
+        self.select(best)?;
+        let blocks = pilot(self.rivals.len());
+        let (mut block, mut last) = (0, blocks);
+        while block < last {
+            block += 1;
+            let loads = self.rivals.clone();
+            for (load, made) in self.journal.measure_block(&loads, self.plan.length, SELECTING + block)? {
+                self.note(load, made);
+            }
+            if let Some(found) = self.interval().filter(|_| block == blocks) {
+                let wider = found.half_width / (self.plan.precision * found.value);
+                let most = (REPEATS_MAX / self.rivals.len() as f64).floor();
+                last = (f64::from(blocks) * wider.powi(2)).ceil().clamp(0.0, most) as u32;
             }
         }
         Ok(())
@@ -64,7 +129,7 @@ impl Peak<'_> {
         let (mut load, mut flat) = (self.journal.rounded(self.plan.from).min(most), 0);
         let mut best: Option<(f64, f64)> = None;
         while flat < FLAT {
-            let Some(achieved) = self.measure(load, 0)? else { break };
+            let Some(achieved) = self.measure(load)? else { break };
             match best {
                 Some((_, highest)) if achieved < highest * GROWTH => flat += 1,
                 _ => (best, flat) = (Some((load, achieved)), 0),
@@ -77,18 +142,26 @@ impl Peak<'_> {
         Ok(best.map(|(load, _)| load))
     }
 
-    fn measure(&mut self, load: f64, block: u32) -> Result<Option<f64>, Stop> {
-        match self.journal.measure(load, self.plan.short(), block)? {
-            Made::Counted(at) => Ok(Some(self.journal.observed(at).achieved_per_s)),
-            Made::Refused { cause, is_full } => {
-                self.ceiling = Some(Ceiling { load, cause, is_full });
+    fn measure(&mut self, load: f64) -> Result<Option<f64>, Stop> {
+        match self.journal.measure(load, self.plan.short(), 0)? {
+            Made::Counted(at) => Ok(Some(self.journal.observed(at).throughput(self.plan.peak_of))),
+            made @ Made::Refused { .. } => {
+                self.note(load, made);
                 Ok(None)
             }
         }
     }
 
-    /// Selects the load with the highest mean of those around the best.
-    fn select(&mut self, best: f64) -> Result<f64, Stop> {
+    fn note(&mut self, load: f64, made: Made) {
+        if let Made::Refused { cause, is_full } = made
+            && self.ceiling.as_ref().is_none_or(|ceiling| load < ceiling.load)
+        {
+            self.ceiling = Some(Ceiling { load, cause, is_full });
+        }
+    }
+
+    /// Selects the load with the highest mean of those around the best, and its rivals.
+    fn select(&mut self, best: f64) -> Result<(), Stop> {
         let below = |load: &f64| {
             self.ceiling.as_ref().is_none_or(|ceiling| *load < ceiling.load)
                 && self.plan.most().is_none_or(|most| *load <= most)
@@ -98,46 +171,57 @@ impl Peak<'_> {
         loads.dedup();
         loads.retain(below);
         for block in 1..=SELECTING {
-            self.journal.measure_block(&loads, self.plan.length, block)?;
+            for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
+                self.note(load, made);
+            }
         }
-        let mean = |load: f64| {
-            let at = self.journal.full(self.plan.length).filter(|record| record.load == load);
-            let all: Vec<f64> = at.map(|record| record.observed.achieved_per_s).collect();
-            all.iter().sum::<f64>() / all.len() as f64
+        let tried = self.numbers(&loads, |block| (1..=SELECTING).contains(&block));
+        let tried: Vec<Numbers> = tried.into_iter().filter(|load| load.mean() > 0.0).collect();
+        let Some(highest) = tried.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else {
+            (self.selected, self.rivals) = (Some(best), vec![best]);
+            return Ok(());
         };
-        let highest = loads.iter().copied().max_by(|a, b| mean(*a).total_cmp(&mean(*b)));
-        Ok(highest.unwrap_or(best))
+        self.selected = Some(highest.load);
+        let rivals = tried.iter().filter(|load| may_have_more(load, highest, &tried));
+        self.rivals = rivals.map(|load| load.load).collect();
+        Ok(())
     }
 
-    /// Throughput of the fresh trials at the selected load.
-    fn fresh(&self) -> Vec<f64> {
-        let is_fresh =
-            |record: &&TrialRecord| record.design.block > SELECTING && Some(record.load) == self.selected;
-        let fresh = self.journal.full(self.plan.length).filter(is_fresh);
-        fresh.map(|record| record.observed.achieved_per_s).collect()
+    /// Throughput of full trials at these loads, in blocks of some numbers.
+    fn numbers(&self, loads: &[f64], of_block: impl Fn(u32) -> bool) -> Vec<Numbers> {
+        let at = |load: f64| {
+            let records = self.journal.full(self.plan.length);
+            let records = records.filter(|record| record.load == load && of_block(record.design.block));
+            records.map(|record: &TrialRecord| record.observed.throughput(self.plan.peak_of)).collect()
+        };
+        let all = loads.iter().map(|load| Numbers { load: *load, numbers: at(*load) });
+        all.filter(|load| !load.numbers.is_empty()).collect()
     }
 
-    fn mean(&self) -> Option<MeanEstimate> {
-        MeanEstimate::of(&self.fresh())
-    }
-
-    /// Half the width of the interval of the mean of all fresh trials: with the standard deviation of the
-    /// pilot, from which their number followed (Stein 1945).
-    fn half_width(&self, mean: MeanEstimate) -> f64 {
-        let fresh = self.fresh();
-        let pilot = fresh.get(..PILOT as usize).and_then(MeanEstimate::of);
-        pilot.map_or(mean.half_width(LEVEL), |pilot| {
-            pilot.half_width(LEVEL) * (f64::from(PILOT) / fresh.len() as f64).sqrt()
-        })
+    /// The interval of the maximum, by fresh trials of the selected load and its rivals; absent while one of them
+    /// has none, or the selected one fewer than two.
+    fn interval(&self) -> Option<Interval> {
+        let fresh = self.numbers(&self.rivals, |block| block > SELECTING);
+        let own = fresh.iter().find(|load| Some(load.load) == self.selected)?;
+        if fresh.len() < self.rivals.len() || own.numbers.len() < 2 {
+            return None;
+        }
+        let (deviation, degrees) = deviation(&fresh, pilot(self.rivals.len()) as usize)?;
+        let end = |error: f64, load: &Numbers| {
+            student_quantile(1.0 - 2.0 * error, degrees) * deviation / load.count().sqrt()
+        };
+        let low = own.mean() - end(BELOW, own);
+        let high = fresh.iter().map(|load| load.mean() + end(ABOVE, load)).fold(f64::MIN, f64::max);
+        Some(Interval { value: own.mean(), low, high, half_width: (high - low) / 2.0 })
     }
 
     fn answer(&self, short_of: &str) -> Answer {
         let undecided = |because: String| Answer::Undecided { low: None, high: None, because };
-        let (Some(mean), Some(at_load)) = (self.mean(), self.selected) else {
+        let (Some(found), Some(at_load)) = (self.interval(), self.selected) else {
             let ceiling = self.ceiling.as_ref().map(Ceiling::because);
             return undecided(ceiling.unwrap_or_else(|| short_of.to_owned()));
         };
-        let (low, high) = (mean.mean - self.half_width(mean), mean.mean + self.half_width(mean));
+        let Interval { value, low, high, .. } = found;
         let is_highest = self.journal.counted().iter().all(|trial| trial.load <= at_load);
         if let Some(because) = self.plan.is_full_at(at_load).filter(|_| is_highest) {
             return Answer::AtLeast { value: low, because, generator_full: true };
@@ -147,7 +231,7 @@ impl Peak<'_> {
             Some(ceiling) if is_highest => {
                 Answer::AtLeast { value: low, because: ceiling.because(), generator_full: ceiling.is_full }
             }
-            _ => Answer::Found { value: mean.mean, low, high, method: Method::Repeats, at_load },
+            _ => Answer::Found { value, low, high, method: Method::Repeats, at_load },
         }
     }
 
@@ -159,10 +243,10 @@ impl Peak<'_> {
         let at_peak = self.journal.records().iter().rev().filter(|record| record.counts());
         let mut at_peak = at_peak.filter(|record| self.selected.is_some_and(|load| record.load >= load));
         let gave_out = at_peak.find_map(|record| record.observed.gave_out.clone());
-        let more_time = match (&ended, self.mean()) {
-            (Ended::BudgetOver, Some(mean)) => {
-                let half = self.half_width(mean) / std::f64::consts::SQRT_2;
-                Some(format!("with {:.0} s about ± {half:.0}", 2.0 * self.plan.budget.as_secs_f64()))
+        let more_time = match (&ended, self.interval()) {
+            (Ended::BudgetOver, Some(found)) => {
+                let half = found.half_width / std::f64::consts::SQRT_2 / found.value * 100.0;
+                Some(format!("with {:.0} s about ± {half:.1} %", 2.0 * self.plan.budget.as_secs_f64()))
             }
             _ => None,
         };
@@ -171,6 +255,7 @@ impl Peak<'_> {
         CapacityReport {
             schema_version: SCHEMA_VERSION,
             goals: Vec::new(),
+            peak_of: plan.peak_of,
             key: plan.key.clone(),
             unit: plan.unit.clone(),
             answer,
@@ -185,4 +270,20 @@ impl Peak<'_> {
             spent_s,
         }
     }
+}
+
+/// True if the load may have more than the highest mean for all that the trials of all loads show.
+fn may_have_more(load: &Numbers, highest: &Numbers, all: &[Numbers]) -> bool {
+    let relative = |load: &Numbers| {
+        let mean = load.mean();
+        Numbers { load: load.load, numbers: load.numbers.iter().map(|number| number / mean).collect() }
+    };
+    let all: Vec<Numbers> = all.iter().map(relative).collect();
+    let Some((deviation, degrees)) = deviation(&all, usize::MAX) else { return true };
+    // Each of the others may be taken for higher than the one that has the maximum.
+    let error = SCREENING / (all.len() as f64 - 1.0).max(1.0);
+    let room = student_quantile(1.0 - 2.0 * error, degrees)
+        * deviation
+        * (1.0 / load.count() + 1.0 / highest.count()).sqrt();
+    (highest.mean() / load.mean()).ln() <= room
 }

@@ -20,8 +20,20 @@ pub enum Method {
     Regression,
     /// Between the highest load that kept the goals and the lowest that broke them.
     Bounds,
-    /// The mean of repeats at the load with the most throughput, made after it was selected.
+    /// The mean of repeats at the load with the most throughput, made after it was selected. The interval is that
+    /// of the maximum: its upper end is the highest of those of all loads that may have more.
     Repeats,
+}
+
+/// The throughput whose maximum a peak is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Throughput {
+    /// Successful replies a second.
+    #[default]
+    Requests,
+    /// Bytes of bodies a second, of whole replies.
+    Bytes,
 }
 
 /// The answer of a search.
@@ -30,7 +42,7 @@ pub enum Method {
 pub enum Answer {
     /// The capacity.
     Found {
-        /// The capacity, in the load's unit; of a peak, successful replies a second.
+        /// The capacity, in the load's unit; of a peak, successful replies or bytes of bodies a second.
         value: f64,
         /// The lower end of its interval.
         low: f64,
@@ -43,7 +55,7 @@ pub enum Answer {
     },
     /// No load was reached that the server did not take.
     AtLeast {
-        /// The highest load that was taken; of a peak, successful replies a second.
+        /// The highest load that was taken; of a peak, successful replies or bytes of bodies a second.
         value: f64,
         /// Why no more could be offered.
         because: String,
@@ -108,6 +120,9 @@ pub struct CurvePoint {
     pub invalid: u32,
     /// The mean of successful replies a second; null if no trial counts.
     pub achieved_per_s: Option<f64>,
+    /// The mean of bytes of bodies a second; null if no trial counts.
+    #[serde(default)]
+    pub body_bytes_per_s: Option<f64>,
     /// The mean of the 99th percentiles of the response time.
     pub p99_ns: Option<f64>,
     /// The mean share of requests that went wrong.
@@ -148,6 +163,9 @@ pub struct CapacityReport {
     pub schema_version: u32,
     /// The goals; empty for a peak.
     pub goals: Vec<String>,
+    /// The throughput whose maximum was searched for; without meaning where there are goals.
+    #[serde(default)]
+    pub peak_of: Throughput,
     /// The key that sets the load.
     pub key: String,
     /// The unit of loads: "requests/s", "users".
@@ -203,6 +221,7 @@ fn point(trials: &[&TrialRecord]) -> CurvePoint {
         kept: counted.iter().filter(|observed| observed.keeps_goals()).count() as u32,
         invalid: (trials.len() - counted.len()) as u32,
         achieved_per_s: mean(&|observed| Some(observed.achieved_per_s)),
+        body_bytes_per_s: mean(&|observed| Some(observed.body_bytes_per_s)),
         p99_ns: mean(&|observed| observed.p99_ns),
         error_share: mean(&|observed| observed.error_share),
     }

@@ -15,7 +15,7 @@ use crate::bounds::{Counted, RelevantBounds, Target};
 use crate::crossing::{Crossing, Line, Variance};
 use crate::journal::{Journal, Made, Rules};
 use crate::report::{
-    Answer, CapacityReport, Ended, GoalBounds, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve,
+    Answer, CapacityReport, Ended, GoalBounds, LEVEL, Method, SCHEMA_VERSION, Throughput, TrialRecord, curve,
 };
 use crate::trial::{Runner, Stop};
 use farfield_base::Duration;
@@ -32,6 +32,11 @@ const GRADUAL: f64 = 3.0;
 const MARGIN_APART: f64 = 0.5;
 /// The least and the largest such distance at first, as shares of the load.
 const APART: [f64; 2] = [0.05, 0.25];
+/// The largest such distance once the fall is known. Over more of the load it is no straight line: times of a closed load
+/// grow with its users, so that margins fall as 1/N, and with a quarter to both sides the crossing came out 3 % too high.
+const FITTED_APART: f64 = 0.1;
+/// Distance of trials from the crossing in whole loads, at least: four loads lie within it on both sides.
+const WHOLE_APART: f64 = 4.0;
 /// Blocks from whose interval follows how many there are to be, at least. The width is looked at this once:
 /// who goes on until an interval happens to be narrow stops at those that are too narrow.
 const PILOT: u32 = 3;
@@ -45,6 +50,8 @@ pub struct SearchPlan {
     pub experiment: String,
     /// The goals, in words; runs hold them against their results. Empty for a peak.
     pub goals: Vec<String>,
+    /// The throughput whose maximum a peak is.
+    pub peak_of: Throughput,
     /// The key that sets the load.
     pub key: String,
     /// The unit of loads: "requests/s", "users".
@@ -260,9 +267,10 @@ impl Search<'_> {
         let (mut block, mut last) = (0, BLOCKS_MAX);
         while block < last {
             // Fewer than that are counted one by one.
-            if self.plan.whole && focus.centre * focus.apart < 3.0 {
+            if self.plan.whole && focus.centre * APART[1] < WHOLE_APART {
                 return Ok(false);
             }
+            focus.apart = focus.apart.max(self.apart_of_whole(focus.centre));
             block += 1;
             self.focus = Some(focus);
             self.measure_around(focus, block)?;
@@ -281,6 +289,11 @@ impl Search<'_> {
             self.focus = Some(focus);
         }
         Ok(true)
+    }
+
+    /// The distance, as a share of the centre, at which whole loads are as far from each other as they must be.
+    fn apart_of_whole(&self, centre: f64) -> f64 {
+        if self.plan.whole { WHOLE_APART / centre } else { 0.0 }
     }
 
     fn measure_around(&mut self, focus: Focus, block: u32) -> Result<(), Stop> {
@@ -316,7 +329,7 @@ impl Search<'_> {
             None => (reach[0], -MARGIN_APART / APART[1]),
         };
         let fitting = MARGIN_APART / -slope;
-        let fitting = fitting.clamp(self.plan.precision.max(apart / 3.0), APART[1]);
+        let fitting = fitting.min(FITTED_APART).max(self.plan.precision.max(apart / 3.0));
         let settled = (load / centre - 1.0).abs() <= 0.7 * apart && (0.4..=2.5).contains(&(fitting / apart));
         Some(match settled || pilot.is_some() {
             true => Focus { centre: load, apart: fitting, from_block, pilot },
@@ -379,6 +392,7 @@ impl Search<'_> {
         CapacityReport {
             schema_version: SCHEMA_VERSION,
             goals: plan.goals.clone(),
+            peak_of: plan.peak_of,
             key: plan.key.clone(),
             unit: plan.unit.clone(),
             answer,

@@ -1,5 +1,6 @@
 //! A trial: one run with a load, a length and a seed, what was observed of it, and who makes it.
 
+use crate::report::Throughput;
 use farfield_base::Duration;
 use farfield_measure::ThresholdResult;
 use schemars::JsonSchema;
@@ -99,6 +100,9 @@ pub struct Observed {
     pub offered_per_s: f64,
     /// Successful replies a second.
     pub achieved_per_s: f64,
+    /// Bytes of bodies a second, of whole replies.
+    #[serde(default)]
+    pub body_bytes_per_s: f64,
     /// The 99th percentile of the response time; null if there is none.
     pub p99_ns: Option<f64>,
     /// The share of requests that went wrong; null if there were none.
@@ -124,6 +128,14 @@ impl Observed {
     /// True if all goals were kept, by a server that coped.
     pub fn keeps_goals(&self) -> bool {
         self.validity == Validity::Valid && self.goals.iter().all(|goal| goal.kept)
+    }
+
+    /// The throughput of this kind.
+    pub fn throughput(&self, of: Throughput) -> f64 {
+        match of {
+            Throughput::Requests => self.achieved_per_s,
+            Throughput::Bytes => self.body_bytes_per_s,
+        }
     }
 
     /// The smallest margin of its goals.

@@ -61,6 +61,7 @@ mod tests {
         Observed {
             validity,
             offered_per_s: 1.0,
+            body_bytes_per_s: 0.0,
             achieved_per_s: 1.0,
             p99_ns: None,
             error_share: None,

@@ -100,6 +100,7 @@ fn plan(factors: &[&str]) -> SweepPlan {
         columns: Vec::new(),
         claims: Vec::new(),
         looks: 1,
+        claims_together: false,
         budget: None,
         seed: 5,
         jobs: 1,

@@ -4,6 +4,7 @@
 mod claims;
 pub mod column;
 pub mod markdown;
+pub mod monitored;
 mod names;
 pub mod page;
 pub mod story;

@@ -53,6 +53,8 @@ pub struct SweepPlan {
     pub claims: Vec<Claim>,
     /// Number of looks at undecided claims, each with twice as many blocks as the one before.
     pub looks: u32,
+    /// All claims together are wrong with at most 5 %, in place of each by itself.
+    pub claims_together: bool,
     /// The time for all runs, side by side.
     pub budget: Option<Duration>,
     /// The seed of the first block; the next has the next one.
@@ -61,6 +63,15 @@ pub struct SweepPlan {
     pub jobs: usize,
     /// Attempts at a run that something disturbs, at most.
     pub attempts: u32,
+}
+
+impl SweepPlan {
+    /// Number of times that a claim can be decided wrongly, among which the 5 % are shared (Bonferroni): looks, and
+    /// claims if they are taken together.
+    pub(super) fn errors(&self) -> u32 {
+        let claims = if self.claims_together { self.claims.len().max(1) } else { 1 };
+        self.looks.saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX))
+    }
 }
 
 /// A run that is to be made.
@@ -226,7 +237,8 @@ impl Sweep<'_> {
     /// The points of claims that are undecided.
     fn undecided(&self) -> Vec<usize> {
         let plan = self.plan;
-        let parts = plan.claims.iter().map(|claim| undecided(claim, &plan.points, &self.records, plan.looks));
+        let parts =
+            plan.claims.iter().map(|claim| undecided(claim, &plan.points, &self.records, plan.errors()));
         let open: Vec<Claim> = parts.flatten().collect();
         let is_of = |point: &Point, settings: &[Setting]| {
             settings.iter().all(|setting| point.settings.contains(setting))

@@ -207,7 +207,7 @@ impl SweepReport {
             effects(metric, *scale, &table)
         });
         let effects = effects.collect();
-        let judged = plan.claims.iter().map(|claim| judge(claim, &plan.points, &runs, plan.looks));
+        let judged = plan.claims.iter().map(|claim| judge(claim, &plan.points, &runs, plan.errors()));
         let claims = judged.collect();
         SweepReport {
             schema_version: SCHEMA_VERSION,

@@ -40,7 +40,9 @@ pub struct ColumnInfo {
 impl Unit {
     /// The unit of a metric or of a number of the summary, by its name.
     pub fn of_name(name: &str) -> Unit {
-        let last = name.rsplit('.').next().unwrap_or(name);
+        let mut parts = name.rsplit('.');
+        // Of a number of monitors the name says last whether it is the mean or the highest.
+        let last = if name.starts_with("monitor.") { parts.nth(1) } else { parts.next() }.unwrap_or(name);
         let is_metric = !name.contains('.') || name.contains('(') || name.starts_with("p99.9");
         match last {
             _ if name == "rate" => Unit::Rate,
@@ -82,6 +84,8 @@ mod tests {
             ("steady.rates.offered_per_s", Unit::Rate),
             ("steady.error_share", Unit::Share),
             ("pages.failed", Unit::Number),
+            ("monitor.server.resident_bytes.max", Unit::Bytes),
+            ("monitor.server.processes.mean", Unit::Number),
         ] {
             assert_eq!(Unit::of_name(name), unit, "{name}");
         }

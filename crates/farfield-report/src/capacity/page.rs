@@ -40,8 +40,9 @@ pub fn render(report: &CapacityReport) -> String {
 /// goal.
 fn charts(page: &mut String, report: &CapacityReport) {
     page.push_str("<h2>Curve</h2>\n<div class=\"charts\">\n");
-    let drawn: [(&str, &str, Figure); 3] = [
+    let drawn: [(&str, &str, Figure); 4] = [
         ("successful replies", "replies/s", |trial| Some(trial.observed.achieved_per_s)),
+        ("bodies", "MB/s of bodies", |trial| Some(trial.observed.body_bytes_per_s / 1e6)),
         ("p99", "p99, ms", |trial| trial.observed.p99_ns.map(|ns| ns / 1e6)),
         ("errors", "errors, %", |trial| trial.observed.error_share.map(|share| share * 100.0)),
     ];
@@ -83,13 +84,18 @@ fn loads(page: &mut String, report: &CapacityReport) {
         vec![
             number(point.load),
             or_dash(point.achieved_per_s.map(number)),
+            or_dash(point.body_bytes_per_s.map(figures::bytes_rate)),
             or_dash(point.p99_ns.map(|ns| figures::time(ns as u64))),
             or_dash(point.error_share.map(figures::percent)),
             came_to(point, is_peak),
         ]
     });
     let last = if is_peak { "<trials" } else { "<goals" };
-    table(page, &[report.unit.as_str(), "replies/s", "p99", "errors", last], &rows.collect::<Vec<_>>());
+    table(
+        page,
+        &[report.unit.as_str(), "replies/s", "bodies", "p99", "errors", last],
+        &rows.collect::<Vec<_>>(),
+    );
 }
 
 fn trials(page: &mut String, report: &CapacityReport) {
@@ -113,12 +119,14 @@ fn trials(page: &mut String, report: &CapacityReport) {
             number(trial.load),
             figures::time(trial.length_ns),
             number(trial.observed.achieved_per_s),
+            figures::bytes_rate(trial.observed.body_bytes_per_s),
             trial.observed.p99_ns.map_or("–".to_owned(), |ns| figures::time(ns as u64)),
             trial.observed.error_share.map_or("–".to_owned(), figures::percent),
             escaped(&came_to),
         ]
     });
-    let head = ["directory", report.unit.as_str(), "length", "replies/s", "p99", "errors", "<came to"];
+    let head =
+        ["directory", report.unit.as_str(), "length", "replies/s", "bodies", "p99", "errors", "<came to"];
     table(page, &head, &rows.collect::<Vec<_>>());
     page.push_str("</details>\n");
 }

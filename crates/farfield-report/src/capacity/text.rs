@@ -2,7 +2,7 @@
 
 use crate::figures;
 use farfield_experiment::report::{Ended, Method};
-use farfield_experiment::{Answer, CapacityReport, CurvePoint, Observed, Trial, Validity};
+use farfield_experiment::{Answer, CapacityReport, CurvePoint, Observed, Throughput, Trial, Validity};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -15,7 +15,10 @@ pub fn progress(unit: &str, trial: &Trial, observed: &Observed) -> String {
     let errors = observed.error_share.map_or("-".to_owned(), figures::percent);
     let came_to = match &observed.validity {
         Validity::Invalid { cause, .. } => format!("invalid ({cause})"),
-        _ if observed.goals.is_empty() => format!("{}/s", number(observed.achieved_per_s)),
+        _ if observed.goals.is_empty() => {
+            let bodies = figures::bytes_rate(observed.body_bytes_per_s);
+            format!("{}/s, {bodies}", number(observed.achieved_per_s))
+        }
         _ if observed.keeps_goals() => "kept".to_owned(),
         _ => "broken".to_owned(),
     };
@@ -61,7 +64,8 @@ fn warm_ups(report: &CapacityReport) -> Option<[String; 2]> {
 /// The answer in one line.
 pub fn sentence(report: &CapacityReport) -> String {
     let what = if report.goals.is_empty() { "peak" } else { "capacity" };
-    let unit = if report.goals.is_empty() { "replies/s" } else { report.unit.as_str() };
+    let (unit, per_unit) = unit(report);
+    let number = |value: f64| number(value / per_unit);
     let at = match report.goals.is_empty() {
         true => String::new(),
         false => format!(" at {}", report.goals.join(", ")),
@@ -75,9 +79,10 @@ pub fn sentence(report: &CapacityReport) -> String {
             format!("{range} {unit}{at}")
         }
         Answer::Found { value, low, high, method, at_load } => {
-            let (value, half) = with_half_width(*value, (value - low).max(high - value));
+            let half = (value - low).max(high - value);
+            let (value, half) = with_half_width(*value / per_unit, half / per_unit);
             let load = match method {
-                Method::Repeats => format!(" at {} {}", number(*at_load), report.unit),
+                Method::Repeats => format!(" at {} {}", self::number(*at_load), report.unit),
                 Method::Regression | Method::Bounds => at,
             };
             format!("{value} ± {half} {unit}{load} ({:.0} %)", report.level * 100.0)
@@ -103,7 +108,7 @@ pub fn sentence(report: &CapacityReport) -> String {
     };
     let requests = match (report.conditional_per_s, unit) {
         (Some(per_s), "sessions/s" | "pages/s" | "users") => {
-            format!(", {} requests/s there", number(per_s))
+            format!(", {} requests/s there", self::number(per_s))
         }
         _ => String::new(),
     };
@@ -111,11 +116,35 @@ pub fn sentence(report: &CapacityReport) -> String {
     format!("{what} {answer}{requests}{gave_out}")
 }
 
+/// The unit of the answer, and how many of what it was measured in it is.
+fn unit(report: &CapacityReport) -> (&str, f64) {
+    let value = match report.answer {
+        Answer::Found { value, .. } | Answer::AtLeast { value, .. } | Answer::LessThan { value } => value,
+        Answer::Undecided { low, high, .. } => low.or(high).unwrap_or(1.0),
+    };
+    match (report.goals.is_empty(), report.peak_of, value) {
+        (false, _, _) => (report.unit.as_str(), 1.0),
+        (true, Throughput::Requests, _) => ("replies/s", 1.0),
+        (true, Throughput::Bytes, 1e9..) => ("GB/s of bodies", 1e9),
+        (true, Throughput::Bytes, 1e6..) => ("MB/s of bodies", 1e6),
+        (true, Throughput::Bytes, 1e3..) => ("kB/s of bodies", 1e3),
+        (true, Throughput::Bytes, _) => ("B/s of bodies", 1.0),
+    }
+}
+
+/// True if bytes are what was searched for, so that they have a column.
+pub(super) fn shows_bytes(report: &CapacityReport) -> bool {
+    report.goals.is_empty() && report.peak_of == Throughput::Bytes
+}
+
 fn table(report: &CapacityReport) -> String {
+    let has_bytes = shows_bytes(report);
+    let bodies = |text: &str| if has_bytes { format!(" {text:>12}") } else { String::new() };
     let mut text = format!(
-        "{:>12} {:>12} {:>10} {:>9}  {}\n",
+        "{:>12} {:>12}{} {:>10} {:>9}  {}\n",
         report.unit,
         "replies/s",
+        bodies("bodies"),
         "p99",
         "errors",
         if report.goals.is_empty() { "trials" } else { "goals" }
@@ -125,9 +154,10 @@ fn table(report: &CapacityReport) -> String {
         let or_dash = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
         let _ = writeln!(
             text,
-            "{:>12} {:>12} {:>10} {:>9}  {}",
+            "{:>12} {:>12}{} {:>10} {:>9}  {}",
             number(point.load),
             or_dash(point.achieved_per_s.map(number)),
+            bodies(&or_dash(point.body_bytes_per_s.map(figures::bytes_rate))),
             or_dash(point.p99_ns.map(|ns| figures::time(ns as u64))),
             or_dash(point.error_share.map(figures::percent)),
             came_to(point, report.goals.is_empty())
@@ -145,6 +175,8 @@ fn rows(report: &CapacityReport) -> Vec<&CurvePoint> {
     let mut rows: Vec<&CurvePoint> = report.curve.iter().collect();
     let middle = match &report.answer {
         Answer::Found { at_load, .. } => *at_load,
+        // Of a peak it is a throughput; the loads next to the highest are shown.
+        Answer::AtLeast { .. } if report.goals.is_empty() => rows.last().map_or(1.0, |point| point.load),
         Answer::AtLeast { value, .. } | Answer::LessThan { value } => *value,
         Answer::Undecided { low, high, .. } => low.or(*high).unwrap_or(1.0),
     };

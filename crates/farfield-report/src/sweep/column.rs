@@ -2,8 +2,10 @@
 //! over numbers of the summary by their paths.
 //!
 //! A path has the names that the [table](super::table) gives its columns: keys with dots between, and entries
-//! of lists by their names, such as `classes.modem-56k.pages.response.mean_ns`.
+//! of lists by their names, such as `classes.modem-56k.pages.response.mean_ns`. What was monitored has names that
+//! begin with `monitor.` ([`monitored`]).
 
+use super::monitored;
 use crate::comparison::metric::Metric;
 use crate::directory::RunDirectory;
 use farfield_experiment::sweep::{ColumnInfo, Expression, Reading, Scale, Unit};
@@ -56,6 +58,9 @@ pub enum ColumnError {
         "`{0}` is no metric, no column above and no path of the summary, such as steady.rates.offered_per_s"
     )]
     Unknown(String),
+    /// A name of monitors' numbers is none.
+    #[error("`{0}`: {1}")]
+    Monitor(String, String),
     /// The head has characters that a page cannot show.
     #[error("a head has up to {NAME_MAX} characters, and no control characters")]
     NoHead,
@@ -94,6 +99,9 @@ impl Column {
             None => expression.to_string(),
         };
         for inner in expression.names() {
+            if let Some(fault) = monitored::fault(inner) {
+                return Err(ColumnError::Monitor(inner.to_owned(), fault));
+            }
             if named(others, inner).is_none() && inner.parse::<Metric>().is_err() && !inner.contains('.') {
                 return Err(ColumnError::Unknown(inner.to_owned()));
             }
@@ -140,6 +148,9 @@ pub fn readings(columns: &[Column], run: &RunDirectory) -> Vec<Reading> {
             }
             if let Ok(metric) = name.parse::<Metric>() {
                 return metric.of_run(run).map_err(str::to_owned);
+            }
+            if monitored::is_one(name) {
+                return monitored::of_run(run, name);
             }
             let document =
                 document.get_or_insert_with(|| serde_json::from_str(run.json()).unwrap_or(Value::Null));

@@ -6,7 +6,7 @@ mod runner;
 use crate::commands::child::ChildRuns;
 use crate::exit::Exit;
 use crate::flags::Format;
-use crate::flags::capacity::CapacityFlags;
+use crate::flags::capacity::{CapacityFlags, PeakOf};
 use crate::flags::keys::with_seconds;
 use crate::flags::values::RUNS;
 use crate::output;
@@ -17,7 +17,7 @@ use farfield_engine::plane::PlaneKind;
 use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
 use farfield_experiment::warm_up::WarmUps;
-use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, search};
+use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, Throughput, search};
 use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
@@ -37,10 +37,10 @@ const TIMES_OF_GOAL: u64 = 20;
 
 /// Searches, and prints the answer.
 pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
-    if flags.slo.is_none() && !flags.peak {
+    if flags.slo.is_none() && flags.peak.is_none() {
         return Err(Problem::usage(
             "which capacity? --slo 'p99<200ms,errors<0.1%' is the highest load that keeps these goals, --peak the \
-             most replies a second at any load",
+             most replies a second at any load, --peak=bytes the most bytes of bodies",
         ));
     }
     let goals = flags.slo.as_deref().map(str::parse::<Goals>).transpose();
@@ -50,7 +50,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     super::run::refuse_part(&plan, "a search for capacity")?;
     let searched = searched(flags, goals.as_ref(), &plan)?;
-    let load = RisingLoad::of(&plan)?;
+    let load = RisingLoad::of(&plan, flags.peak.is_some())?;
     let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));
     let opened = farfield_files::output::folder(&folder);
     opened
@@ -73,8 +73,8 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         quiet: flags.quiet,
     };
     let report = match flags.peak {
-        true => peak(&searched, &mut runner),
-        false => search(&searched, &mut runner),
+        Some(_) => peak(&searched, &mut runner),
+        None => search(&searched, &mut runner),
     };
     if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty()) {
         // Empty, as no trial was made.
@@ -94,7 +94,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
 fn overlay(flags: &CapacityFlags) -> Overlay {
     let overlay = flags.overlay();
     let is_url = flags.what.contains("://");
-    match (is_url, flags.peak, flags.load.users) {
+    match (is_url, flags.peak.is_some(), flags.load.users) {
         (true, false, None) => overlay.with("load.arrivals", "--rate", FIRST_RATE),
         (true, true, None) => overlay.with("load.users", "--users", FIRST_USERS),
         _ => overlay,
@@ -108,7 +108,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
             "a trial ends by its time: leave `run.requests` and `run.sessions` out of the scenario",
         ));
     }
-    let load = RisingLoad::of(plan)?;
+    let load = RisingLoad::of(plan, flags.peak.is_some())?;
     let read =
         |flag: &str, text: &Option<String>| text.as_deref().map(|text| load.read(flag, text)).transpose();
     let from = read("--from", &flags.search.from)?.unwrap_or(load.own);
@@ -132,6 +132,10 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     Ok(SearchPlan {
         experiment: "capacity".to_owned(),
         goals: goals.iter().flat_map(|goals| goals.thresholds()).map(ToString::to_string).collect(),
+        peak_of: match flags.peak {
+            Some(PeakOf::Bytes) => Throughput::Bytes,
+            Some(PeakOf::Requests) | None => Throughput::Requests,
+        },
         key: load.key.clone(),
         unit: load.unit.to_owned(),
         whole: load.whole,

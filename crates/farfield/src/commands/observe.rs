@@ -37,6 +37,7 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         validity: validity(summary, &goals),
         offered_per_s: rates.map_or(0.0, |rates| rates.offered_per_s),
         achieved_per_s: rates.map_or(0.0, |rates| rates.succeeded_per_s),
+        body_bytes_per_s: rates.map_or(0.0, |rates| rates.body_bytes_per_s),
         p99_ns: estimate.and_then(|times| times.quantile_ns(Quantile::P99)).map(|ns| ns as f64),
         error_share: summary.steady.error_share,
         goals,

@@ -5,7 +5,7 @@ use super::heading::{LOAD, OUTPUT};
 use super::keys::keyed;
 use super::scenario::ScenarioFlags;
 use super::values::count;
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
 
@@ -31,7 +31,8 @@ keyed! {
 Examples:\n  \
     farfield capacity http://127.0.0.1:8080/ --slo 'p99<200ms,errors<0.1%'\n  \
     farfield capacity shop.toml --slo 'p99<1s' --budget 5m --out shop-capacity\n  \
-    farfield capacity http://127.0.0.1:8080/ --peak")]
+    farfield capacity http://127.0.0.1:8080/ --peak\n  \
+    farfield capacity shop.toml --peak=bytes")]
 pub struct CapacityFlags {
     /// A URL, or a scenario file, whose load is raised
     ///
@@ -43,9 +44,11 @@ pub struct CapacityFlags {
     /// Thresholds, with commas between.
     #[arg(long, value_name = "GOALS", conflicts_with = "peak")]
     pub slo: Option<String>,
-    /// Find the most successful replies a second that the server gives at any load
-    #[arg(long)]
-    pub peak: bool,
+    /// Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone
+    ///
+    /// Successful replies a second, or bytes of their bodies.
+    #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "requests")]
+    pub peak: Option<PeakOf>,
 
     #[command(flatten)]
     pub search: SearchFlags,
@@ -59,6 +62,15 @@ pub struct CapacityFlags {
     /// Print no progress
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
+}
+
+/// The throughput whose maximum `--peak` finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PeakOf {
+    /// Successful replies a second.
+    Requests,
+    /// Bytes of bodies a second.
+    Bytes,
 }
 
 /// Where a search looks, and for how long.

@@ -60,6 +60,8 @@ pub struct DesignFlags {
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub jobs: Option<u32>,
     /// A further metric: p95, mean(connect), …; may be repeated
+    ///
+    /// Or any number of the summary by its path, of what was monitored, or an expression over these.
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
     /// The folder of the runs; farfield-runs/TIME-NAME-sweep if absent
@@ -78,7 +80,8 @@ pub struct RepeatFlags {
     pub repeats: Option<u32>,
     /// Repeat until the mean is known so well: 'p99 ± 5%'; not if absent
     ///
-    /// Until the interval of the mean of this metric is so narrow, and at least 5 times.
+    /// Until the interval of the mean of this metric is so narrow, and at least 5 times. Besides metrics, any number
+    /// of the summary by its path, such as 'steady.rates.body_bytes_per_s ± 3%'.
     #[arg(long, value_name = "WIDTH")]
     pub until: Option<String>,
     /// Repeat so often at most

@@ -37,6 +37,7 @@ pages! {
     tutorial_login: "docs/tutorials/login.md" needs "python3";
     tutorial_capacity: "docs/tutorials/capacity.md";
     tutorial_compare: "docs/tutorials/compare.md";
+    tutorial_study: "docs/tutorials/study.md" needs "nginx";
     tutorial_replay: "docs/tutorials/replay.md";
     tutorial_paper: "docs/tutorials/paper.md";
     coordinated_omission: "docs/explanation/coordinated-omission.md" needs "wrk";

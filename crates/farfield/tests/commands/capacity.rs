@@ -45,6 +45,42 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
     assert!(other.stderr.contains("is of another scenario"), "{}", other.stderr);
 }
 
+/// M/D/1, whose capacity is known: constant service of 2 ms, of which 99 % of the responses within 40 ms leave room for
+/// 441.4 requests a second (Erlang 1909). The same bench as `cargo xtask bench capacity-simulated`, in small.
+#[test]
+fn the_capacity_of_a_queue_with_constant_service_is_found() {
+    const CAPACITY: f64 = 441.4;
+    let place = Place::new();
+    place.write(
+        "server.toml",
+        "plane = 'simulated'\nload = { model = 'open', arrivals = '200/s' }\nnetwork = { rtt = '1ms' }\n\
+         run = { duration = '60s' }\n[simulated]\nworkers = 1\nservice-time = '2ms'\n",
+    );
+    let words = "capacity server.toml --slo p99<40ms --precision 2% --budget 10m -q -o trials --format json";
+    let answer = report(&place.farfield(words).exits(0).stdout)["answer"].clone();
+    let value = answer["value"].as_f64().expect("a value");
+    assert!((value / CAPACITY - 1.0).abs() <= 0.02, "{answer}");
+}
+
+/// The peak in bytes is that of the bodies: ten replies of 10 kB a second, with any number of users.
+#[test]
+fn a_peak_is_found_in_bytes() {
+    let place = Place::new();
+    place.write("server.toml", SERVER.replace("[simulated]", "[simulated]\nreply-size = '10kB'"));
+    let words = "capacity server.toml --peak=bytes -q -o trials";
+    let text = place.farfield(words).exits(0).stdout;
+    // Ten requests a second, one after the other.
+    assert!(text.starts_with("peak 100") && text.contains(" kB/s of bodies at "), "{text}");
+    assert!(text.lines().any(|line| line.contains("replies/s") && line.contains("bodies")), "{text}");
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let found = report(&place.farfield(&format!("{words} --format json")).exits(0).stdout);
+    assert_eq!(found["peak_of"], "bytes");
+    let (low, high) = (found["answer"]["low"].as_f64(), found["answer"]["high"].as_f64());
+    assert!(low <= Some(100_000.0) && high >= Some(99_000.0), "{}", found["answer"]);
+    let other = place.farfield("capacity server.toml --peak=packets").exits(2);
+    assert!(other.stderr.contains("requests, bytes"), "{}", other.stderr);
+}
+
 /// A search that cannot be made is refused in a line, before anything runs.
 #[test]
 fn what_is_no_search_is_refused() {
@@ -55,7 +91,10 @@ fn what_is_no_search_is_refused() {
         ("--slo rate>5/s", "is no goal of a search"),
         ("--slo p99<1s --from 50 --to 10", "--to is below the first load, 50"),
         ("--slo p99<1s --set run.requests=5", "leave `run.requests`"),
-        ("--slo p99<1s --set load.model=overload --set load.descriptors=5", "an overload has no capacity"),
+        (
+            "--slo p99<1s --set load.model=overload --set load.descriptors=5",
+            "an overload has no capacity under goals",
+        ),
     ] {
         let refused = place.farfield(&format!("capacity server.toml {words}")).exits(2);
         assert!(refused.stderr.contains(part), "{words}: {}", refused.stderr);

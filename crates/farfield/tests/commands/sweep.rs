@@ -127,6 +127,14 @@ fn runs_become_as_long_as_their_metric_needs() {
     assert_eq!(varied["lengths"], Value::Null);
 }
 
+/// Processes with this in their command.
+fn runs_in(part: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
+    commands.filter(|command| command.contains(part)).count()
+}
+
 /// A sweep that is killed leaves no run behind that goes on.
 #[test]
 fn a_killed_sweep_ends_its_runs() {
@@ -134,15 +142,65 @@ fn a_killed_sweep_ends_its_runs() {
     place.write("server.toml", SERVER);
     let sweep =
         place.begin("sweep server.toml --set run.duration=100h --jobs 2 --repeats 2 -o swept-and-killed");
-    let ours = || {
-        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
-        let commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-        let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
-        commands.filter(|command| command.contains("swept-and-killed/point-01/repeat-")).count()
-    };
+    let ours = || runs_in("swept-and-killed/point-01/repeat-");
     poll("two runs", || (ours() == 2).then_some(()));
     sweep.signal(Signal::KILL);
     poll("their end", || (ours() == 0).then_some(()));
+}
+
+/// A sweep that was killed goes on where it was: what was whole is not made again, and the result is that of one that
+/// ran through.
+#[test]
+fn a_killed_sweep_goes_on() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "sweep server.toml --vary load.users=2,4 --set run.duration=2m --repeats 3 --jobs 1 -q";
+    let sweep = place.begin(&format!("{words} -o killed-halfway"));
+    let designs = || -> Vec<(std::path::PathBuf, std::time::SystemTime)> {
+        let runs = (1..=2).flat_map(|point| (1..=3).map(move |repeat| (point, repeat)));
+        let files =
+            runs.map(|(point, repeat)| format!("killed-halfway/point-0{point}/repeat-{repeat}/design.json"));
+        let files = files.map(|file| place.path(&file));
+        files.filter_map(|file| Some((file.clone(), file.metadata().ok()?.modified().ok()?))).collect()
+    };
+    poll("two runs", || (designs().len() >= 2).then_some(()));
+    sweep.signal(Signal::KILL);
+    sweep.ended();
+    poll("the end of its run", || (runs_in("killed-halfway/point-0") == 0).then_some(()));
+    let before = designs();
+    assert!(before.len() < 6, "it was over before it was killed");
+    let resumed = json(&place.farfield(&format!("{words} -o killed-halfway --format json")).exits(0).stdout);
+    let after = designs();
+    assert_eq!(after.len(), 6);
+    assert!(before.iter().all(|whole| after.contains(whole)), "made again: {before:?} {after:?}");
+    let through = json(&place.farfield(&format!("{words} -o through --format json")).exits(0).stdout);
+    assert_eq!(resumed["points"], through["points"]);
+}
+
+/// Repeats may go on until the interval of any number of the summary is narrow.
+#[test]
+fn any_number_of_the_summary_ends_repeats() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "run server.toml --until 'steady.rates.body_bytes_per_s ± 5%' -q -o repeated --format json";
+    let words: Vec<&str> = words
+        .split('\'')
+        .flat_map(|part| match part.starts_with("steady") {
+            true => vec![part],
+            false => part.split_whitespace().collect(),
+        })
+        .collect();
+    let report = json(&place.farfield_with(&words).exits(0).stdout);
+    let estimates = report["points"][0]["estimates"].as_array().expect("estimates");
+    let found = estimates
+        .iter()
+        .find(|found| found["metric"] == "steady.rates.body_bytes_per_s")
+        .expect("it is there");
+    let (mean, low) =
+        (found["mean"].as_f64().expect("a mean"), found["interval"][0].as_f64().expect("an end"));
+    assert!(mean > 0.0 && low > 0.9 * mean && report["points"][0]["runs"].as_u64() >= Some(5), "{found}");
+    let refused = place.farfield("run server.toml --until monitor.server.x±5% -o other").exits(2);
+    assert!(refused.stderr.contains("monitor.WHO.METRIC.mean"), "{}", refused.stderr);
 }
 
 /// A sweep that cannot be made is refused in a line, before anything runs.

@@ -20,8 +20,8 @@ pub struct RisingLoad {
 }
 
 impl RisingLoad {
-    /// Of the plan's model of load.
-    pub fn of(plan: &RunPlan) -> Result<RisingLoad, Problem> {
+    /// Of the plan's model of load. Only for a peak may the load be more than a server takes.
+    pub fn of(plan: &RunPlan, is_peak: bool) -> Result<RisingLoad, Problem> {
         let is_flow = !plan.scenario().flow.is_empty();
         let Some(load) = plan.loads().next().filter(|_| !is_flow) else {
             return Err(Problem::usage(
@@ -40,10 +40,14 @@ impl RisingLoad {
             }
             LoadModel::Open { arrivals, .. } => (arrivals, unit_of_pages(plan.scenario())),
             LoadModel::Hybrid { arrivals, .. } => (arrivals, "sessions/s"),
+            LoadModel::Overload(overload) if is_peak => {
+                let (key, own) = ("load.descriptors".to_owned(), f64::from(overload.descriptors.get()));
+                return Ok(RisingLoad { key, unit: "descriptors", whole: true, own });
+            }
             LoadModel::Overload(_) => {
                 return Err(Problem::usage(
-                    "an overload has no capacity: it offers more than a server takes; use a closed, an open or \
-                     a hybrid load",
+                    "an overload has no capacity under goals: it offers more than a server takes; find its --peak, or use \
+                     a closed, an open or a hybrid load",
                 ));
             }
         };
@@ -69,7 +73,7 @@ impl RisingLoad {
         let refuse = |error: &dyn std::fmt::Display| Problem::usage(format!("{flag} {text}: {error}"));
         match (self.whole, text.parse::<u32>()) {
             (true, Ok(users @ 1..)) => Ok(f64::from(users)),
-            (true, _) => Err(refuse(&"write a number of users, such as 20")),
+            (true, _) => Err(refuse(&format!("write a number of {}, such as 20", self.unit))),
             (false, Ok(rate @ 1..)) => Ok(f64::from(rate)),
             (false, _) => match text.parse::<Rate>().map(Rate::as_per_second) {
                 Ok(rate) if rate > 0.0 => Ok(rate),

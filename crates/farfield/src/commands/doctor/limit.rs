@@ -54,7 +54,7 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
             "--limit is measured without TLS: write a scenario whose target is http://",
         ));
     }
-    let load = RisingLoad::of(&own)?;
+    let load = RisingLoad::of(&own, false)?;
     let budget = time("--budget", Some(&flags.budget))?.unwrap_or(Duration::ZERO);
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;

@@ -22,7 +22,14 @@ macro_rules! of {
 }
 
 /// All of them, by name.
-const ALL: [BuiltIn; 3] = [of!("wagon/figure-15"), of!("wagon/figure-18"), of!("wagon/figure-20")];
+const ALL: [BuiltIn; 6] = [
+    of!("s-client/figure-9"),
+    of!("wagon/figure-15"),
+    of!("wagon/figure-18"),
+    of!("wagon/figure-20"),
+    of!("wasp/figure-11"),
+    of!("wasp/figure-9"),
+];
 
 /// The question of this name.
 pub fn named(name: &Path) -> Option<&'static BuiltIn> {

@@ -58,6 +58,9 @@ struct Document {
     set: toml::Table,
     repeats: Option<u32>,
     looks: Option<u32>,
+    /// All claims together are wrong with at most 5 %.
+    #[serde(default)]
+    claims_together: bool,
     budget: Option<String>,
     #[serde(default)]
     metrics: Vec<String>,
@@ -105,6 +108,7 @@ pub struct Question {
     pub design: DesignFlags,
     pub repeat: RepeatFlags,
     pub looks: u32,
+    pub claims_together: bool,
     pub columns: Vec<Column>,
     pub curves: Vec<Curve>,
     pub claims: Vec<Claim>,
@@ -173,6 +177,7 @@ impl Question {
                 ..RepeatFlags::default()
             },
             looks: document.looks.unwrap_or(LOOKS).max(1),
+            claims_together: document.claims_together,
             columns,
             curves,
             claims,

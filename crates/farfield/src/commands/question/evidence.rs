@@ -21,12 +21,13 @@ pub const EVIDENCE_FILE: &str = "evidence.json";
 /// The question, as it was asked.
 pub const QUESTION_FILE: &str = "question.toml";
 /// Files of a run that are evidence where they are there; samples are if the question keeps them.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "summary.json",
     DESIGN_FILE,
     "scenario.toml",
     "environment.json",
     "series.parquet",
+    "monitors.parquet",
     "histograms.hlog",
     "samples.parquet",
     "events.parquet",

@@ -3,6 +3,7 @@
 use super::Asked;
 use crate::commands::capacity::time;
 use crate::commands::question::curves;
+use crate::commands::question::document::column;
 use crate::flags::sweep::{DesignFlags, RepeatFlags};
 use crate::problem::Problem;
 use farfield_base::Duration;
@@ -12,7 +13,7 @@ use farfield_experiment::sweep::{
 };
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::comparison::metric::Metric;
-use farfield_report::sweep::column::{Column, named};
+use farfield_report::sweep::column::Column;
 use farfield_scenario::RunPlan;
 use farfield_traffic::load::LoadModel;
 use std::path::Path;
@@ -97,16 +98,19 @@ pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
         }
     }
     let until = repeat.until.as_deref().map(str::parse::<Until>).transpose();
-    let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
+    let mut until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
     let mut columns: Vec<Column> = match asked.question {
         Some(question) => question.columns.clone(),
         None => Metric::DEFAULT.map(Column::of_metric).to_vec(),
     };
-    for metric in design.metrics.iter().chain(until.iter().map(|until| &until.metric)) {
-        let column = Column::of_metric(metric.parse::<Metric>().map_err(Problem::usage)?);
-        if named(&columns, &column.info.name).is_none() {
-            columns.push(column);
-        }
+    for metric in &design.metrics {
+        column(metric, &mut columns)
+            .map_err(|error| Problem::usage(format!("--metric {metric}: {error}")))?;
+    }
+    if let Some(until) = &mut until {
+        let found = column(&until.metric, &mut columns);
+        // An expression is named as it is read, whatever blanks were typed.
+        until.metric = found.map_err(|error| Problem::usage(format!("--until: {error}")))?.info.name;
     }
     let plan = SweepPlan {
         experiment: asked.title.unwrap_or_default().to_owned(),
@@ -120,6 +124,7 @@ pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         claims: asked.claims.to_vec(),
         looks: asked.looks,
+        claims_together: asked.question.is_some_and(|question| question.claims_together),
         budget: time("--budget", repeat.budget.as_deref())?,
         seed: 0,
         jobs: 1,
