@@ -6,8 +6,10 @@
 mod awake;
 mod before_after;
 mod beside_loops;
+mod capacity;
 mod capture;
 mod closed;
+mod compare_errors;
 mod far;
 mod far_overload;
 mod far_valid;
@@ -141,6 +143,9 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
     Bench { name: "fits", run: fits::dispersion, beside: Beside::Nothing },
     Bench { name: "fits-memory", run: fits::memory, beside: Beside::Nothing },
+    Bench { name: "capacity-simulated", run: capacity::simulated, beside: Beside::Nothing },
+    Bench { name: "capacity-served", run: capacity::served, beside: Beside::Sharing },
+    Bench { name: "compare-errors", run: compare_errors::pairs, beside: Beside::Nothing },
     Bench { name: "sweep", run: sweeps::side_by_side, beside: Beside::Nothing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
     Bench { name: "verify-planted", run: verify_planted::on_each_plane, beside: Beside::Nothing },

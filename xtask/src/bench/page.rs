@@ -7,6 +7,8 @@ use std::fs;
 fn page_of(name: &str) -> &'static str {
     match name {
         "memory-hour" | "memory-virtual" | "memory-virtual-hour" => "docs/memory.md",
+        "capacity-simulated" | "capacity-served" => "docs/capacity.md",
+        "compare-errors" => "docs/compare.md",
         "floods" => "docs/limits.md",
         "fits" | "fits-memory" => "docs/statistics.md",
         "beside-loops" | "verify-planted" => "docs/accuracy.md",
