@@ -162,6 +162,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l plain -d 'Prin
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario with its defaults and the flags, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l slo -d 'Find the highest load that keeps these thresholds: \'p99<1s,errors<1%\'; --peak if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d 'Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone' -r -f -a "requests\t'Successful replies a second'
+bytes\t'Bytes of bodies a second'"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l from -d 'The load of the first trial; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l to -d 'The highest load that is tried; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l generator-limit -d 'The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent' -r
@@ -236,7 +238,6 @@ complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l seed -d '
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d 'Find the most successful replies a second that the server gives at any load'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s k -l insecure -d 'Accept any certificate of the server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s h -l help -d 'Print help (see more with \'--help\')'

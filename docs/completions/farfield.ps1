@@ -148,6 +148,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
         }
         'farfield;capacity' {
             [CompletionResult]::new('--slo', '--slo', [CompletionResultType]::ParameterName, 'Find the highest load that keeps these thresholds: ''p99<1s,errors<1%''; --peak if absent')
+            [CompletionResult]::new('--peak', '--peak', [CompletionResultType]::ParameterName, 'Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The load of the first trial; the scenario''s if absent')
             [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'The highest load that is tried; no limit if absent')
             [CompletionResult]::new('--generator-limit', '--generator-limit', [CompletionResultType]::ParameterName, 'The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent')
@@ -200,7 +201,6 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of all random numbers [default: 1]')
             [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Any key of the scenario (`farfield help scenario`); may be repeated')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Format of standard output')
-            [CompletionResult]::new('--peak', '--peak', [CompletionResultType]::ParameterName, 'Find the most successful replies a second that the server gives at any load')
             [CompletionResult]::new('-k', '-k', [CompletionResultType]::ParameterName, 'Accept any certificate of the server; every output says so')
             [CompletionResult]::new('--insecure', '--insecure', [CompletionResultType]::ParameterName, 'Accept any certificate of the server; every output says so')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no progress')
