@@ -1,9 +1,10 @@
 //! The maximum of the throughput over load, with an interval that allows for its selection.
 //!
 //! Short trials double the load until throughput has stopped to grow. Full trials of the loads around the
-//! best one, in blocks whose order is drawn, select the load with the most, and its *rivals*: loads that may have
-//! more for all that these trials show. Their numbers are then put aside, since the highest of several noisy
-//! numbers is too high, and fresh trials are made of the load and its rivals, in blocks as well.
+//! best one, in blocks whose order is drawn, select the load with the most, and its *rivals*: loads that
+//! may have more for all that these trials show. Their numbers are then put aside, since the highest of
+//! several noisy numbers is too high, and fresh trials are made of the load and its rivals, in blocks as
+//! well.
 //!
 //! The interval is that of the maximum over these loads. The selected load's lower end is a lower end of the
 //! maximum, whichever load has it. The upper end is the highest of all rivals' upper ends: it is too low only
@@ -85,8 +86,8 @@ impl Numbers {
     }
 }
 
-/// The standard deviation within loads by their first `count` numbers, and its degrees of freedom; absent where
-/// no load has two.
+/// The standard deviation within loads by their first `count` numbers, and its degrees of freedom; absent
+/// where no load has two.
 fn deviation(all: &[Numbers], count: usize) -> Option<(f64, f64)> {
     let each = all.iter().filter(|load| !load.numbers.is_empty()).map(|load| load.squares(count));
     let (squares, degrees) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -198,8 +199,8 @@ impl Peak<'_> {
         all.filter(|load| !load.numbers.is_empty()).collect()
     }
 
-    /// The interval of the maximum, by fresh trials of the selected load and its rivals; absent while one of them
-    /// has none, or the selected one fewer than two.
+    /// The interval of the maximum, by fresh trials of the selected load and its rivals; absent while one
+    /// of them has none, or the selected one fewer than two.
     fn interval(&self) -> Option<Interval> {
         let fresh = self.numbers(&self.rivals, |block| block > SELECTING);
         let own = fresh.iter().find(|load| Some(load.load) == self.selected)?;

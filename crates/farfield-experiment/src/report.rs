@@ -20,8 +20,8 @@ pub enum Method {
     Regression,
     /// Between the highest load that kept the goals and the lowest that broke them.
     Bounds,
-    /// The mean of repeats at the load with the most throughput, made after it was selected. The interval is that
-    /// of the maximum: its upper end is the highest of those of all loads that may have more.
+    /// The mean of repeats at the load with the most throughput, made after it was selected. The interval
+    /// is that of the maximum: its upper end is the highest of those of all loads that may have more.
     Repeats,
 }
 

@@ -32,8 +32,9 @@ const GRADUAL: f64 = 3.0;
 const MARGIN_APART: f64 = 0.5;
 /// The least and the largest such distance at first, as shares of the load.
 const APART: [f64; 2] = [0.05, 0.25];
-/// The largest such distance once the fall is known. Over more of the load it is no straight line: times of a closed load
-/// grow with its users, so that margins fall as 1/N, and with a quarter to both sides the crossing came out 3 % too high.
+/// The largest such distance once the fall is known. Over more of the load it is no straight line: times of
+/// a closed load grow with its users, so that margins fall as 1/N, and with a quarter to both sides the
+/// crossing came out 3 % too high.
 const FITTED_APART: f64 = 0.1;
 /// Distance of trials from the crossing in whole loads, at least: four loads lie within it on both sides.
 const WHOLE_APART: f64 = 4.0;
@@ -291,7 +292,8 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// The distance, as a share of the centre, at which whole loads are as far from each other as they must be.
+    /// The distance, as a share of the centre, at which whole loads are as far from each other as they must
+    /// be.
     fn apart_of_whole(&self, centre: f64) -> f64 {
         if self.plan.whole { WHOLE_APART / centre } else { 0.0 }
     }

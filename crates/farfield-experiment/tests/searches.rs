@@ -163,7 +163,8 @@ impl Runner for Queue {
     }
 }
 
-/// A processor that serves all who are there, each at an equal share of its speed; service takes exponential times.
+/// A processor that serves all who are there, each at an equal share of its speed; service takes
+/// exponential times.
 struct Shared {
     random: Stream,
     limit_s: f64,
@@ -175,8 +176,8 @@ impl Shared {
         -mean * uniform.ln()
     }
 
-    /// The mean response time of those who come within `length_s` behind a quarter of it. Who is there is ordered by
-    /// the service that all have had since the beginning when he leaves.
+    /// The mean response time of those who come within `length_s` behind a quarter of it. Who is there is
+    /// ordered by the service that all have had since the beginning when he leaves.
     fn mean_s(&mut self, load: f64, length_s: f64) -> f64 {
         let (begin_s, end_s) = (length_s / 4.0, length_s * 1.25);
         let mut there: std::collections::BTreeMap<u64, f64> = std::collections::BTreeMap::new();
@@ -317,8 +318,8 @@ fn intervals_cover() {
     assert!(share(near) >= 0.98, "{}", share(near));
 }
 
-/// Users of a closed load who do not think, before a server that serves one after the other: N of them wait N service
-/// times. The load is whole and the crossing is not: 93 to 97 % of 1,000 intervals contain it.
+/// Users of a closed load who do not think, before a server that serves one after the other: N of them wait
+/// N service times. The load is whole and the crossing is not: 93 to 97 % of 1,000 intervals contain it.
 #[test]
 fn intervals_cover_for_users() {
     const SEEDS: u64 = 1_000;
@@ -338,9 +339,9 @@ fn intervals_cover_for_users() {
     assert!(share(near) >= 0.98, "{}", share(near));
 }
 
-/// Processor sharing (M/G/1-PS): the mean response time is s/(1 − ρ), whatever the distribution of service times. The
-/// load at which a mean of 20 ms is kept is found, customer by customer: in 20 of 20 searches, of which one takes as long
-/// as a test may.
+/// Processor sharing (M/G/1-PS): the mean response time is s/(1 − ρ), whatever the distribution of service
+/// times. The load at which a mean of 20 ms is kept is found, customer by customer: in 20 of 20 searches,
+/// of which one takes as long as a test may.
 #[test]
 fn the_capacity_of_a_shared_processor_is_found() {
     const LIMIT: f64 = 0.02;
@@ -458,8 +459,8 @@ fn highest(of: fn(f64) -> f64) -> f64 {
 }
 
 /// Curves of other shapes have their maximum at one load, on a plateau, and at another load in bytes than in
-/// replies. The interval contains the maximum over the loads of the search in 93 % of 1,000 searches at least, and
-/// the answer lies within 2 % of it.
+/// replies. The interval contains the maximum over the loads of the search in 93 % of 1,000 searches at
+/// least, and the answer lies within 2 % of it.
 #[test]
 fn a_peak_is_found_with_its_selection_allowed_for() {
     const SEEDS: u64 = 1_000;

@@ -289,8 +289,8 @@ fn looking_again_decides_no_more_claims_wrongly() {
     assert!((10..=50).contains(&decided), "{decided} of 1000");
 }
 
-/// Of 1,000 questions with five claims each, all true at their very limits, any is decided in at most 5 % where claims are
-/// taken together, and more often where they are not.
+/// Of 1,000 questions with five claims each, all true at their very limits, any is decided in at most 5 %
+/// where claims are taken together, and more often where they are not.
 #[test]
 fn claims_are_wrong_together_no_more_often_than_one() {
     let of = |value: u32| {

@@ -218,8 +218,8 @@ impl ControlGroup {
         Ok(())
     }
 
-    /// Puts threads of the kernel's under the limit of processor time, where there is one: what they take is taken
-    /// from the processes' share. They leave the group before it is removed.
+    /// Puts threads of the kernel's under the limit of processor time, where there is one: what they take
+    /// is taken from the processes' share. They leave the group before it is removed.
     ///
     /// # Errors
     /// If the kernel does not let them be moved.

@@ -1,6 +1,6 @@
-//! Servers that farfield knows by name, in place of a command: `@nginx`, `@apache`, `@apache-prefork`. Each is
-//! the machine's own program with a plain configuration, in front of the files that the scenario asks for,
-//! so that two servers can be compared without a line of either's configuration.
+//! Servers that farfield knows by name, in place of a command: `@nginx`, `@apache`, `@apache-prefork`. Each
+//! is the machine's own program with a plain configuration, in front of the files that the scenario asks
+//! for, so that two servers can be compared without a line of either's configuration.
 //!
 //! Settings follow the name: `@nginx processes=4 keep-alive=15s`. They serve HTTP/1 in cleartext; a server
 //! with TLS, HTTP/2, logs or modules of its own is started by its own command.

@@ -180,9 +180,9 @@ impl Scenario {
         Ok(prepared)
     }
 
-    /// The limits of the verdict. Where the receive work is limited with the server, packets wait for it as for the
-    /// server, and that they do is no fault of the run: the limit is then as long as the run, unless the scenario
-    /// says another.
+    /// The limits of the verdict. Where the receive work is limited with the server, packets wait for it as
+    /// for the server, and that they do is no fault of the run: the limit is then as long as the run,
+    /// unless the scenario says another.
     fn limits(&self) -> VerdictLimits {
         let mut limits = self.verdict.clone();
         let of_all = self.server.as_ref().is_some_and(|server| server.cpu_of == CpuOf::All);

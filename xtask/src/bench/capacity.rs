@@ -1,5 +1,5 @@
-//! `farfield capacity` before servers whose capacity a formula gives: models in virtual time, and farfield's own
-//! server over sockets.
+//! `farfield capacity` before servers whose capacity a formula gives: models in virtual time, and
+//! farfield's own server over sockets.
 
 mod formula;
 
@@ -104,8 +104,8 @@ struct Found {
 pub fn simulated(lab: &Lab) -> Result<String> {
     table(lab, &MODELS, |lab, known, seed, folder| {
         let scenario = folder.join(format!("{seed}.toml"));
-        // Each request on a connection of its own where connections are what waits, and is given up before its
-        // SYN is sent again.
+        // Each request on a connection of its own where connections are what waits, and is given up before
+        // its SYN is sent again.
         let connections = match known.law {
             Law::Mm1k { .. } => "connections = { policy = 'one-request', abandon-after = '900ms' }\n",
             _ => "",

@@ -1,5 +1,5 @@
-//! Errors of `farfield compare` before equal servers, and how often it finds a slower one: a model of a server in
-//! virtual time, again and again with other seeds.
+//! Errors of `farfield compare` before equal servers, and how often it finds a slower one: a model of a
+//! server in virtual time, again and again with other seeds.
 
 use super::goal;
 use super::lab::Lab;

@@ -66,8 +66,8 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// Number of times that a claim can be decided wrongly, among which the 5 % are shared (Bonferroni): looks, and
-    /// claims if they are taken together.
+    /// Number of times that a claim can be decided wrongly, among which the 5 % are shared (Bonferroni):
+    /// looks, and claims if they are taken together.
     pub(super) fn errors(&self) -> u32 {
         let claims = if self.claims_together { self.claims.len().max(1) } else { 1 };
         self.looks.saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX))

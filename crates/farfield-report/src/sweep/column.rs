@@ -2,8 +2,8 @@
 //! over numbers of the summary by their paths.
 //!
 //! A path has the names that the [table](super::table) gives its columns: keys with dots between, and entries
-//! of lists by their names, such as `classes.modem-56k.pages.response.mean_ns`. What was monitored has names that
-//! begin with `monitor.` ([`monitored`]).
+//! of lists by their names, such as `classes.modem-56k.pages.response.mean_ns`. What was monitored has
+//! names that begin with `monitor.` ([`monitored`]).
 
 use super::monitored;
 use crate::comparison::metric::Metric;

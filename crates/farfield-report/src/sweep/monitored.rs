@@ -1,9 +1,10 @@
 //! Numbers of what monitors read of a run, as columns of a question: `monitor.WHO.METRIC.HOW`.
 //!
 //! WHO is a tier (`server`, or one of the scenario's) or another source (`generator`, `listener`, `network`,
-//! `interface`, `machine`, `disk`, `prometheus`); METRIC a name of [`metric`], or `cpu_processors` for processor
-//! time in user mode and in the kernel; HOW `mean`, `max` or `min` over the whole seconds of the measured part.
-//! Several entries of one second, such as listeners, are summed. Numbers of single processes do not count.
+//! `interface`, `machine`, `disk`, `prometheus`); METRIC a name of [`metric`], or `cpu_processors` for
+//! processor time in user mode and in the kernel; HOW `mean`, `max` or `min` over the whole seconds of the
+//! measured part. Several entries of one second, such as listeners, are summed. Numbers of single processes
+//! do not count.
 
 use crate::directory::{self, RunDirectory};
 use farfield_measure::monitor::{self, Watched, metric};

@@ -57,8 +57,8 @@ impl NamedHome {
         Ok(NamedHome { folder, command: Command::Program(words) })
     }
 
-    /// Puts the files there: those of the site, and one for each path that is asked for. `/bytes/N` has N bytes,
-    /// all zero, and any other 1024. Returns what has no file, as a sentence.
+    /// Puts the files there: those of the site, and one for each path that is asked for. `/bytes/N` has N
+    /// bytes, all zero, and any other 1024. Returns what has no file, as a sentence.
     ///
     /// # Errors
     /// If a path can have no file, or the disk is full.

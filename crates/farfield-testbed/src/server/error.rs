@@ -55,7 +55,7 @@ pub enum ServerError {
          own; with cpu-of = \"processes\" the limit is that of the server's processes alone"
     )]
     NoReceiveThread {
-        /// Who does it, in words.
+        /// The doer of that work, in words.
         by: &'static str,
     },
     /// The server cannot run as the requested user.

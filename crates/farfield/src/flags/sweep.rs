@@ -80,8 +80,8 @@ pub struct RepeatFlags {
     pub repeats: Option<u32>,
     /// Repeat until the mean is known so well: 'p99 ± 5%'; not if absent
     ///
-    /// Until the interval of the mean of this metric is so narrow, and at least 5 times. Besides metrics, any number
-    /// of the summary by its path, such as 'steady.rates.body_bytes_per_s ± 3%'.
+    /// Until the interval of the mean of this metric is so narrow, and at least 5 times. Besides metrics,
+    /// any number of the summary by its path, such as 'steady.rates.body_bytes_per_s ± 3%'.
     #[arg(long, value_name = "WIDTH")]
     pub until: Option<String>,
     /// Repeat so often at most

@@ -45,7 +45,8 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
     assert!(other.stderr.contains("is of another scenario"), "{}", other.stderr);
 }
 
-/// M/D/1, whose capacity is known: constant service of 2 ms, of which 99 % of the responses within 40 ms leave room for
+/// M/D/1, whose capacity is known: constant service of 2 ms, of which 99 % of the responses within 40 ms
+/// leave room for
 /// 441.4 requests a second (Erlang 1909). The same bench as `cargo xtask bench capacity-simulated`, in small.
 #[test]
 fn the_capacity_of_a_queue_with_constant_service_is_found() {

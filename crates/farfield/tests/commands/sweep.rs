@@ -148,8 +148,8 @@ fn a_killed_sweep_ends_its_runs() {
     poll("their end", || (ours() == 0).then_some(()));
 }
 
-/// A sweep that was killed goes on where it was: what was whole is not made again, and the result is that of one that
-/// ran through.
+/// A sweep that was killed goes on where it was: what was whole is not made again, and the result is that
+/// of one that ran through.
 #[test]
 fn a_killed_sweep_goes_on() {
     let place = Place::new();

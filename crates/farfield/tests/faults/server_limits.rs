@@ -65,8 +65,8 @@ fn a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity() {
     assert_eq!(wan.processes(), Vec::<String>::new());
 }
 
-/// The share is that of the server and of the kernel's thread that receives for it: together they take no more, and
-/// so the server takes less than without.
+/// The share is that of the server and of the kernel's thread that receives for it: together they take no
+/// more, and so the server takes less than without.
 #[test]
 fn a_share_holds_the_receive_work_as_well() {
     let test = "a_share_holds_the_receive_work_as_well";

@@ -87,7 +87,7 @@ fn servers_by_name_serve_what_is_asked_for() {
     assert_eq!(std::fs::read_dir(&temporary).expect("own folder").count(), 0, "folders are left");
 }
 
-/// What a server by name cannot do is refused in a line, before anything runs.
+/// Settings, TLS and names that a server by name does not have are refused in a line, before anything runs.
 #[test]
 fn what_a_server_by_name_cannot_do_is_refused() {
     let place = Place::new();

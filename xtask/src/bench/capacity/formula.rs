@@ -51,9 +51,9 @@ pub fn highest(law: &Law, limit: f64) -> f64 {
     low
 }
 
-/// The probability that a customer of M/D/c waits at most `wait_s` (Franx 2001, "A simple solution for the M/D/c
-/// waiting time distribution", Operations Research Letters 29), by the distribution of the number in the system,
-/// which repeats itself from one service time to the next (Crommelin 1932).
+/// The probability that a customer of M/D/c waits at most `wait_s` (Franx 2001, "A simple solution for the
+/// M/D/c waiting time distribution", Operations Research Letters 29), by the distribution of the number in
+/// the system, which repeats itself from one service time to the next (Crommelin 1932).
 fn waits_at_most(servers: usize, service_s: f64, load: f64, wait_s: f64) -> f64 {
     if wait_s < 0.0 || load * service_s >= servers as f64 {
         return 0.0;
