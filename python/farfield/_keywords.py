@@ -447,6 +447,7 @@ if TYPE_CHECKING:
         server_command: Value
         server_congestion: Value
         server_container: Value
+        server_cpu_of: Value
         server_directory: Value
         server_environment: Value
         server_initial_window: Value
@@ -1072,6 +1073,9 @@ if TYPE_CHECKING:
         slo: Value
         """Find the highest load that keeps these thresholds: 'p99<1s,errors<1%'; --peak if absent"""
 
+        peak: Value
+        """Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone"""
+
         from_: Value
         """The load of the first trial; the scenario's if absent"""
 
@@ -1219,9 +1223,6 @@ if TYPE_CHECKING:
 
         seed: Value
         """Seed of all random numbers [default: 1]"""
-
-        peak: bool
-        """Find the most successful replies a second that the server gives at any load"""
 
         insecure: bool
         """Accept any certificate of the server; every output says so"""
@@ -1468,6 +1469,7 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
     },
     "capacity": {
         "slo": ("slo", True),
+        "peak": ("peak", True),
         "from_": ("from", True),
         "to": ("to", True),
         "generator_limit": ("generator-limit", True),
@@ -1510,7 +1512,6 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "workers": ("workers", True),
         "processors": ("processors", True),
         "seed": ("seed", True),
-        "peak": ("peak", False),
         "insecure": ("insecure", False),
     },
     "compare": {
@@ -1995,6 +1996,7 @@ KEYS: Dict[str, str] = {
     "server_congestion": "server.congestion",
     "server_container": "server.container",
     "server_cpu": "server.cpu",
+    "server_cpu_of": "server.cpu-of",
     "server_directory": "server.directory",
     "server_environment": "server.environment",
     "server_initial_window": "server.initial-window",

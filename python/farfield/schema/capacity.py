@@ -23,6 +23,7 @@ __all__ = [
     "GoalReading",
     "Method",
     "Observed",
+    "Throughput",
     "TrialRecord",
     "ValidityValid",
     "ValidityOverwhelmed",
@@ -51,7 +52,7 @@ class AnswerFound:
     """The method by which both were found."""
 
     value: float
-    """The capacity, in the load's unit; of a peak, successful replies a second."""
+    """The capacity, in the load's unit; of a peak, successful replies or bytes of bodies a second."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +68,7 @@ class AnswerAtLeast:
     is_: Literal["at-least"]
 
     value: float
-    """The highest load that was taken; of a peak, successful replies a second."""
+    """The highest load that was taken; of a peak, successful replies or bytes of bodies a second."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +106,9 @@ class CurvePoint:
 
     achieved_per_s: float | None = None
     """The mean of successful replies a second; null if no trial counts."""
+
+    body_bytes_per_s: float | None = None
+    """The mean of bytes of bodies a second; null if no trial counts."""
 
     error_share: float | None = None
     """The mean share of requests that went wrong."""
@@ -211,6 +215,9 @@ class Observed:
     achieved_per_s: float
     """Successful replies a second."""
 
+    body_bytes_per_s: float = 0.0
+    """Bytes of bodies a second, of whole replies."""
+
     directory: str
     """The run directory."""
 
@@ -242,6 +249,10 @@ class Observed:
 
     warm_up_ns: int = 0
     """Length of the warm-up."""
+
+
+#: The throughput whose maximum a peak is.
+Throughput = Literal["requests", "bytes"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -331,6 +342,9 @@ class CapacityReport:
 
     more_time: str | None = None
     """The gain from more time; null where there would be none."""
+
+    peak_of: Throughput = 'requests'
+    """The throughput whose maximum was searched for; without meaning where there are goals."""
 
     schema_version: int
     """The version of this schema."""
