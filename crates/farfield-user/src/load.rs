@@ -171,8 +171,8 @@ impl Worker {
         (total + self.workers - 1 - self.number) / self.workers
     }
 
-    /// This worker's part of `total` requests. Where the load has a number of users, they are dealt out to the
-    /// users one by one: a worker has those of its own, and none if it has no user.
+    /// This worker's part of `total` requests. Where the load has a number of users, they are dealt out to
+    /// the users one by one: a worker has those of its own, and none if it has no user.
     pub fn requests(self, total: u64, users: Option<NonZeroU32>) -> u64 {
         let [workers, number] = [self.workers, self.number].map(u64::from);
         let dealt = |things: u64| things / workers + u64::from(number < things % workers);

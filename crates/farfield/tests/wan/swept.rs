@@ -49,7 +49,7 @@ fn two_configurations_are_swept() {
     }
 }
 
-/// Servers by name, 20 ms away: each serves the files that are asked for, as it is told to keep connections,
+/// Servers by name, 20 ms away: each serves the files that are asked for, keeps connections as it should,
 /// and nothing of it is left behind. Valid or not, as the machine is busy, it does that.
 #[test]
 fn servers_by_name_serve_what_is_asked_for() {
