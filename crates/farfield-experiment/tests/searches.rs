@@ -35,12 +35,15 @@ struct Model {
     interrupted_at: u32,
 }
 
+/// What a server gives, by the load.
+type Curve = fn(f64) -> f64;
+
 impl Model {
     fn new(law: fn(f64) -> (f64, f64), seed: u64) -> Model {
         let random = Seed(seed).stream(Purpose::Server, 0);
         let (noise, disturbed, full_from) = (0.0, 0.0, f64::INFINITY);
-        let (throughput, goodput): (fn(f64) -> f64, fn(f64) -> f64) =
-            (thrashing, |load| 1e4 * thrashing(load));
+        let throughput: Curve = thrashing;
+        let goodput: Curve = |load| 1e4 * thrashing(load);
         let (made, interrupted_at) = (0, u32::MAX);
         Model { law, throughput, goodput, noise, disturbed, full_from, random, made, interrupted_at }
     }
@@ -466,7 +469,7 @@ fn a_peak_is_found_with_its_selection_allowed_for() {
     const SEEDS: u64 = 1_000;
     // Large replies are dropped first: bytes have their maximum before replies have.
     let shrinking = |load: f64| 1e4 * thrashing(load) * (400.0 / load.max(400.0));
-    let curves: [(&str, fn(f64) -> f64, Throughput); 4] = [
+    let curves: [(&str, Curve, Throughput); 4] = [
         ("thrashing", thrashing, Throughput::Requests),
         ("a plateau", |load| load.min(MU), Throughput::Requests),
         ("a steep fall", |load| load.min(MU) - 0.5 * (load - MU).clamp(0.0, MU), Throughput::Requests),

@@ -109,7 +109,7 @@ mod tests {
     /// M/D/1 as Erlang has it: a customer waits less than a service time with probability (1 − ρ) e^(λt).
     #[test]
     fn waits_are_those_of_erlang() {
-        for (load, wait_s) in [(0.5, 0.0), (0.5, 0.9), (0.8, 0.3)] {
+        for (load, wait_s) in [(0.5_f64, 0.0_f64), (0.5, 0.9), (0.8, 0.3)] {
             let expected = (1.0 - load) * (load * wait_s).exp();
             let found = waits_at_most(1, 1.0, load, wait_s);
             assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
