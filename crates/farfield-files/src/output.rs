@@ -49,6 +49,23 @@ pub fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, |to| to.write_all(content))
 }
 
+/// Makes the file at `path` with `content`, which its owner alone may read. It is there as a whole or not at
+/// all, and nothing that is there is replaced.
+///
+/// # Errors
+/// Those of the system; `AlreadyExists` for whatever is there.
+pub fn put_new_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut draft =
+        tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(folder)?;
+    draft.write_all(content)?;
+    draft.persist_noclobber(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Opens the folder at `path` for results, and makes it and those above it where they are not there.
 ///
 /// # Errors
@@ -137,6 +154,21 @@ mod tests {
         assert!(failed.is_err() && fs::read_to_string(at("file")).expect("a file") == "two");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4, "no draft is left");
         assert!(put(folder.path(), b"x").expect_err("a folder").to_string().contains("it is a directory"));
+    }
+
+    #[test]
+    fn a_private_file_is_new_whole_and_its_owners_alone() {
+        let folder = temporary_folder("test-").expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        put_new_private(&at("file"), b"one").expect("new");
+        assert_eq!(fs::metadata(at("file")).expect("a file").permissions().mode() & 0o777, 0o600);
+        symlink("nothing", at("dangling")).expect("a link");
+        for taken in ["file", "dangling"] {
+            let error = put_new_private(&at(taken), b"two").expect_err("it is there");
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{taken}");
+        }
+        assert_eq!(fs::read_to_string(at("file")).expect("a file"), "one");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "no draft is left");
     }
 
     #[test]
