@@ -2,7 +2,7 @@
 
 mod progress;
 
-use super::joined::{SCENARIO, TOKEN, time};
+use super::joined::{SCENARIO, TOKEN, host, time};
 use super::merge::write_merged;
 use super::run::{new_directory, read};
 use crate::exit::Exit;
@@ -17,7 +17,6 @@ use farfield_engine::rendezvous::{
 use farfield_engine::{PartsOfRun, RunDirectory, descriptors, interrupt};
 use farfield_files::temporary_folder;
 use progress::GatherLines;
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,16 +132,25 @@ impl Rendezvous {
         let (parts, address) = (self.parts, self.address);
         let how = match file {
             Some(file) => {
-                let written = farfield_files::create_private(file);
-                let written = written.and_then(|mut to| writeln!(to, "{}", self.ticket));
-                written.map_err(|error| Problem::failed(format!("--ticket {}: {error}", file.display())))?;
+                let written =
+                    farfield_files::output::put_new_private(file, format!("{}\n", self.ticket).as_bytes());
+                written.map_err(|error| {
+                    // Nothing was put into it.
+                    let _ = std::fs::remove_dir(self.created.path());
+                    Problem::failed(format!("--ticket {}: {error}", file.display()))
+                })?;
                 format!(" --ticket {}", file.display())
             }
             None if is_known => String::new(),
             None => format!("\n  with {TOKEN}={}", self.ticket),
         };
+        // An address for all is none to connect to.
+        let named = match address.ip().is_unspecified() {
+            true => format!("{}:{}", host(), address.port()),
+            false => address.to_string(),
+        };
         output::put_error(format_args!(
-            "farfield: {parts} parts are to join at {address}: farfield run --join {address}{how}\n"
+            "farfield: {parts} parts are to join at {address}: farfield run --join {named}{how}\n"
         ));
         Ok(())
     }
