@@ -5,12 +5,14 @@ use crate::problem::Problem;
 use farfield_base::Part;
 
 /// Engines, each with the variable of a process's place, from 0, and that of the number of processes.
-/// farfield's own come first: whoever sets them means them. Kubernetes does not say how many there are.
+/// farfield's own come first: whoever sets them means them. Then the innermost: `mpirun` in a job of Slurm leaves
+/// its processes the place that the job's script has, and a pod may start either. Kubernetes does not say how
+/// many there are.
 const ENGINES: [(&str, &str, Option<&str>); 5] = [
     ("farfield", "FARFIELD_RANK", Some("FARFIELD_PARTS")),
-    ("Slurm", "SLURM_PROCID", Some("SLURM_NTASKS")),
     ("Open MPI", "OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),
     ("PMI", "PMI_RANK", Some("PMI_SIZE")),
+    ("Slurm", "SLURM_PROCID", Some("SLURM_NTASKS")),
     ("Kubernetes", "JOB_COMPLETION_INDEX", None),
 ];
 /// The number of processes, whatever the engine.
@@ -94,8 +96,27 @@ mod tests {
                 ],
                 "2/4",
             ),
-            // Open MPI started by Slurm has both: a task of Slurm, and a process of MPI in it.
             (&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("PMI_RANK", "")], "2/2"),
+            // mpirun in a job of Slurm: all its processes have the place of the job's script.
+            (
+                &[
+                    ("SLURM_PROCID", "0"),
+                    ("SLURM_NTASKS", "4"),
+                    ("OMPI_COMM_WORLD_RANK", "2"),
+                    ("OMPI_COMM_WORLD_SIZE", "3"),
+                ],
+                "3/3",
+            ),
+            (
+                &[
+                    ("SLURM_PROCID", "0"),
+                    ("SLURM_NTASKS", "4"),
+                    ("PMI_RANK", "1"),
+                    ("PMI_SIZE", "2"),
+                    ("JOB_COMPLETION_INDEX", "0"),
+                ],
+                "2/2",
+            ),
         ] {
             let part_of = rank(variables).expect("an engine").part().expect("a part");
             assert_eq!(part_of.to_string(), part);
