@@ -532,7 +532,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_se
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l hosts -d 'Hosts of the parts, as ssh names them; a host that is named twice makes two parts' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l ssh -d 'The command that reaches a host' -r
-complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l listen -d 'Listen for parts here' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l listen -d 'Listen for parts here; at any address and a free port if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l address -d 'Address of this machine that parts connect to; the one that they see their ssh come from if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Print no progress; parts that are lost are named all the same'
@@ -541,8 +541,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_se
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l image -d 'The image, which has farfield as its entry point' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l name -d 'Name of all objects' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -l claim -d 'Claim of a persistent volume that the result is written to; it goes with the pod if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s o -l out -d 'Write into this file; standard output if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s o -l out -d 'Write into this new file, which its owner alone may read; standard output if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from manifest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand merge" -s o -l out -d 'Where to put the run directory of the whole; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand merge" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"

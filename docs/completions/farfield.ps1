@@ -491,7 +491,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Format of standard output')
             [CompletionResult]::new('--hosts', '--hosts', [CompletionResultType]::ParameterName, 'Hosts of the parts, as ssh names them; a host that is named twice makes two parts')
             [CompletionResult]::new('--ssh', '--ssh', [CompletionResultType]::ParameterName, 'The command that reaches a host')
-            [CompletionResult]::new('--listen', '--listen', [CompletionResultType]::ParameterName, 'Listen for parts here')
+            [CompletionResult]::new('--listen', '--listen', [CompletionResultType]::ParameterName, 'Listen for parts here; at any address and a free port if absent')
             [CompletionResult]::new('--address', '--address', [CompletionResultType]::ParameterName, 'Address of this machine that parts connect to; the one that they see their ssh come from if absent')
             [CompletionResult]::new('--set-aside', '--set-aside', [CompletionResultType]::ParameterName, 'Set seconds in which the machine was disturbed aside, and measure as much longer')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no progress; parts that are lost are named all the same')
@@ -506,10 +506,10 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'The image, which has farfield as its entry point')
             [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'Name of all objects')
             [CompletionResult]::new('--claim', '--claim', [CompletionResultType]::ParameterName, 'Claim of a persistent volume that the result is written to; it goes with the pod if absent')
-            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write into this file; standard output if absent')
-            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Write into this file; standard output if absent')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write into this new file, which its owner alone may read; standard output if absent')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Write into this new file, which its owner alone may read; standard output if absent')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'farfield;merge' {

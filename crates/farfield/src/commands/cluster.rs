@@ -3,6 +3,7 @@
 
 mod hosts;
 mod manifest;
+mod ssh;
 
 use crate::exit::Exit;
 use crate::flags::cluster::Clustered;

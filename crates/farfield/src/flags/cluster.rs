@@ -42,9 +42,9 @@ pub struct ClusterRunFlags {
     /// The command that reaches a host
     #[arg(long, hide_short_help = true, value_name = "COMMAND", default_value = "ssh", help_heading = SERVER)]
     pub ssh: String,
-    /// Listen for parts here
-    #[arg(long, hide_short_help = true, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0", help_heading = SERVER)]
-    pub listen: String,
+    /// Listen for parts here; at any address and a free port if absent
+    #[arg(long, hide_short_help = true, value_name = "ADDRESS:PORT", help_heading = SERVER)]
+    pub listen: Option<String>,
     /// Address of this machine that parts connect to; the one that they see their ssh come from if absent
     #[arg(long, hide_short_help = true, value_name = "HOST", help_heading = SERVER)]
     pub address: Option<String>,
@@ -53,9 +53,10 @@ pub struct ClusterRunFlags {
 /// `farfield cluster manifest`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    farfield cluster manifest scenario.toml -n 8 --image registry.example/farfield:0.2.0 > run.json\n  \
+    farfield cluster manifest scenario.toml -n 8 --image registry.example/farfield:0.2.0 -o run.json\n  \
     kubectl apply -f run.json\n  \
-    kubectl logs -f job/farfield-gather")]
+    kubectl logs -f job/farfield-gather\n  \
+    kubectl delete -f run.json")]
 pub struct ManifestFlags {
     /// A scenario file, which names no other files
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
@@ -72,7 +73,10 @@ pub struct ManifestFlags {
     /// Claim of a persistent volume that the result is written to; it goes with the pod if absent
     #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     pub claim: Option<String>,
-    /// Write into this file; standard output if absent
+    /// Write into this new file, which its owner alone may read; standard output if absent
+    ///
+    /// It holds a key, and the scenario with its passwords: standard output is refused where it is a file that
+    /// others may read.
     #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@ use crate::common::{Ended, Place, skip};
 use crate::scene::Gathering;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 const SIMULATED: &str =
@@ -29,13 +30,14 @@ fn processes_of_mpirun_are_the_parts_of_one_run() {
     assert_eq!(parts_of(&gathering.ended(&place).exits(0)), ["1/3", "2/3", "3/3"]);
 }
 
-/// The List that `farfield cluster manifest` prints, of 4 parts.
+/// The List that `farfield cluster manifest` makes, of 4 parts.
 fn manifest(place: &Place) -> Value {
     place.write("s.toml", SIMULATED);
-    let printed =
-        place.farfield("cluster manifest s.toml -n 4 --image example/farfield:1 --claim results").exits(0);
-    place.write("manifest.json", &printed.stdout);
-    serde_json::from_str(&printed.stdout).expect("JSON")
+    let words = "cluster manifest s.toml -n 4 --image example/farfield:1 --claim 0.results -o manifest.json";
+    place.farfield(words).exits(0);
+    let file = place.path("manifest.json");
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+    serde_json::from_str(&fs::read_to_string(file).expect("a file")).expect("JSON")
 }
 
 /// Each object by the schema of its kind, as Kubernetes publishes it.
@@ -73,6 +75,12 @@ fn pods_of_the_job_find_the_gatherer_and_are_its_parts() {
         place.write(&format!("etc/{name}"), content.as_str().expect("text"));
     }
     let container = |job: usize| &items[job]["spec"]["template"]["spec"]["containers"][0];
+    for job in [2, 3] {
+        let pod = &items[job]["spec"]["template"]["spec"];
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        assert_eq!(pod["topologySpreadConstraints"][0]["topologyKey"], "kubernetes.io/hostname");
+        assert_eq!(container(job)["resources"]["requests"]["cpu"], "1");
+    }
     let words = |job: usize| -> String {
         let args = container(job)["args"].as_array().expect("arguments");
         args.iter().map(|word| word.as_str().expect("a word")).collect::<Vec<_>>().join(" ")
@@ -110,7 +118,11 @@ fn pods_of_the_job_find_the_gatherer_and_are_its_parts() {
     let refused = |words: &str, says: &[&str]| {
         place.farfield(&format!("cluster manifest {words} -n 4 --image x")).exits(2).says(says);
     };
-    refused("l.toml", &["names files"]);
-    refused("s.toml --name Upper", &["`Upper`", "lower-case"]);
-    fs::remove_file(place.path("manifest.json")).expect("it was there");
+    refused("l.toml -o l.json", &["names files"]);
+    refused("s.toml --name Upper", &["--name", "`Upper`"]);
+    refused("s.toml --claim a..b", &["--claim", "`a..b`"]);
+    // Neither a file that others read, nor one that is there, whose key may be in use.
+    refused("s.toml", &["a file that others may read", "-o"]);
+    let again = place.farfield("cluster manifest s.toml -n 4 --image x -o manifest.json").exits(1);
+    again.says(&["manifest.json: File exists"]);
 }

@@ -10,6 +10,8 @@ use std::process::Command;
 
 /// The server's address, in the namespace of the gatherer.
 const SERVER: &str = "10.77.0.1";
+/// Addresses of the hosts' sshd, of which one is reached over IPv6 alone.
+const HOSTS: [&str; 2] = ["10.77.1.2", "fd77:2::2"];
 
 /// Namespaces of a gatherer and two hosts, removed when this is dropped.
 struct Machines {
@@ -37,6 +39,8 @@ impl Machines {
             run(&format!("ip -n {c} link add v{number} type veth peer name v0 netns {host}"));
             run(&format!("ip -n {c} addr add 10.77.{number}.1/24 dev v{number}"));
             run(&format!("ip -n {host} addr add 10.77.{number}.2/24 dev v0"));
+            run(&format!("ip -n {c} addr add fd77:{number}::1/64 dev v{number} nodad"));
+            run(&format!("ip -n {host} addr add fd77:{number}::2/64 dev v0 nodad"));
             run(&format!("ip -n {c} link set v{number} up"));
             run(&format!("ip -n {host} link set v0 up"));
             run(&format!("ip -n {host} route add {SERVER} via 10.77.{number}.1"));
@@ -57,8 +61,9 @@ impl Machines {
         let home = place.path(&format!("home-{number}"));
         fs::create_dir(&home).expect("a folder");
         let config = format!(
-            "ListenAddress 10.77.{number}.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+            "ListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
              PermitRootLogin yes\nPidFile none\nSetEnv HOME={}\n",
+            HOSTS[number - 1],
             at("host-key"),
             at("user-key.pub"),
             home.display()
@@ -94,8 +99,8 @@ fn keys(place: &Place) {
     }
     let hosts: Vec<String> = ["a", "b"]
         .iter()
-        .zip(1..)
-        .map(|(host, number)| format!("Host {host}\n HostName 10.77.{number}.2\n"))
+        .zip(HOSTS)
+        .map(|(host, address)| format!("Host {host}\n HostName {address}\n"))
         .collect();
     place.write("ssh.conf", format!(
         "{}Host *\n User root\n IdentityFile {}\n IdentitiesOnly yes\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n",
@@ -116,10 +121,12 @@ fn hosts_that_ssh_reaches_make_one_run_and_a_partition_is_named() {
     for number in [1, 2] {
         poll("sshd to listen", || {
             let mut ss = Command::new("ip");
-            ss.args(["netns", "exec", &machines.names[number], "cat", "/proc/net/tcp"]);
+            let files = ["/proc/net/tcp", "/proc/net/tcp6"];
+            ss.args(["netns", "exec", &machines.names[number], "cat"]).args(files);
             // Port 22, in LISTEN.
             let listening = ss.output().is_ok_and(|output| {
-                String::from_utf8_lossy(&output.stdout).contains(":0016 00000000:0000 0A")
+                let sockets = String::from_utf8_lossy(&output.stdout).into_owned();
+                sockets.lines().any(|line| line.contains(":0016 ") && line.contains("0:0000 0A"))
             });
             listening.then_some(())
         });

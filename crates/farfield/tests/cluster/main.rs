@@ -4,5 +4,6 @@ mod engines;
 mod gather;
 mod hosts;
 mod scene;
+mod ssh;
 
 use farfield_testkit::scenes as common;

@@ -2,6 +2,7 @@
 //! the ticket on its standard input, where no list of processes shows it.
 
 use super::super::gather::Rendezvous;
+use super::ssh::{Program, Ssh, Start};
 use crate::exit::Exit;
 use crate::flags::cluster::ClusterRunFlags;
 use crate::metrics::listen;
@@ -10,45 +11,15 @@ use crate::problem::Problem;
 use farfield_base::Part;
 use farfield_engine::interrupt;
 use farfield_engine::rendezvous::GatherKey;
-use farfield_files::open_regular;
-use rustix::process::{Pid, Signal, kill_process};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 /// Bytes of a line of a host that are shown.
 const LINE_MAX: u64 = 4 << 10;
-/// Options of ssh: it asks nothing, waits no longer than this to connect, and notices a dead host.
-const OPTIONS: [&str; 8] = [
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ConnectTimeout=10",
-    "-o",
-    "ServerAliveInterval=5",
-    "-o",
-    "ServerAliveCountMax=3",
-];
-/// Looks for a program of this digest, or of this version on the path, and prints its name, or `none`.
-const FIND: &str = r#"own="$HOME/.cache/farfield/farfield-DIGEST"
-if [ -x "$own" ]; then echo "$own"
-elif [ "$(farfield --version 2>/dev/null)" = "farfield VERSION" ] && [ RELEASED = true ]; then command -v farfield
-else echo none; fi"#;
-/// Puts standard input there.
-const PUT: &str = r#"umask 077; own="$HOME/.cache/farfield/farfield-DIGEST"
-mkdir -p "$HOME/.cache/farfield" && cat > "$own.$$" && chmod 700 "$own.$$" && "$own.$$" --version >/dev/null && mv "$own.$$" "$own" && echo "$own""#;
-/// Starts a part. The gatherer is where this ssh came from, unless its address is given.
-const START: &str = r#"IFS= read -r FARFIELD_TOKEN; export FARFIELD_TOKEN
-at="ADDRESS"
-if [ -z "$at" ]; then at="${SSH_CONNECTION%% *}"; fi
-case "$at" in *:*) at="[$at]";; esac
-exec "PROGRAM" run --join "$at:PORT" --part "PART" </dev/null"#;
 
 /// Makes one run on the hosts that the flags name.
 pub fn run(flags: &ClusterRunFlags) -> Result<Exit, Problem> {
@@ -66,10 +37,10 @@ pub fn run(flags: &ClusterRunFlags) -> Result<Exit, Problem> {
     let of = flags.hosts.len() as u32;
     let parts = (1..=of).map(|number| Part::new(number, of)).collect::<Result<Vec<Part>, _>>();
     let parts = parts.map_err(Problem::usage)?;
-    let listener = listen(&flags.listen, "--listen")?;
+    let listener = listen_for_parts(flags.listen.as_deref())?;
+    let program = Program::own()?;
     let rendezvous =
         Rendezvous::begin(&flags.what, &flags.rendezvous, parts.clone(), GatherKey::generate(), listener)?;
-    let program = Program::own()?;
     let started = Arc::new(Started { stop: Arc::clone(&stop), ..Started::default() });
     let hosts: Vec<JoinHandle<()>> = flags
         .hosts
@@ -77,11 +48,8 @@ pub fn run(flags: &ClusterRunFlags) -> Result<Exit, Problem> {
         .zip(parts)
         .map(|(host, part)| {
             let ssh = Ssh { host: host.clone(), command: flags.ssh.clone() };
-            let address = flags.address.clone().unwrap_or_default();
-            let start = START
-                .replace("ADDRESS", &address)
-                .replace("PORT", &rendezvous.address().port().to_string())
-                .replace("PART", &part.to_string());
+            let (port, address) = (rendezvous.address().port(), flags.address.clone());
+            let start = Start { port, part, address };
             let (ticket, program, started) =
                 (rendezvous.ticket().to_string(), program.clone(), Arc::clone(&started));
             thread::spawn(move || started.host(&ssh, &program, &start, &ticket))
@@ -94,6 +62,16 @@ pub fn run(flags: &ClusterRunFlags) -> Result<Exit, Problem> {
     match (held, failed) {
         (Err(_), Some(why)) => Err(Problem::failed(format!("{why}; nothing was measured"))),
         (held, _) => held,
+    }
+}
+
+/// Listens where parts come in: at `given`, or at any address of either family, since the ssh of a host may
+/// come over either.
+fn listen_for_parts(given: Option<&str>) -> Result<TcpListener, Problem> {
+    match given {
+        Some(given) => listen(given, "--listen"),
+        // A kernel without IPv6 has IPv4 alone.
+        None => listen("[::]:0", "--listen").or_else(|_| listen("0.0.0.0:0", "--listen")),
     }
 }
 
@@ -112,18 +90,21 @@ struct Started {
 }
 
 impl Started {
-    /// Starts a part at a host, and waits for its end.
-    fn host(&self, ssh: &Ssh, program: &Program, start: &str, ticket: &str) {
-        let ended = ssh.provide(program).and_then(|path| {
-            let child = ssh.begin(&start.replace("PROGRAM", &path), Stdio::piped());
+    /// Starts a part at a host, and waits for its end, which is a failure where the run has not begun.
+    fn host(&self, ssh: &Ssh, program: &Program, start: &Start, ticket: &str) {
+        let ended = ssh.provide(program, &self.stop).and_then(|path| {
+            let child = ssh.start(&path, start);
             let mut child = child.map_err(|error| error.to_string())?;
-            let given = child.stdin.take().map(|mut stdin| writeln!(stdin, "{ticket}"));
-            given.transpose().map_err(|error| error.to_string())?;
+            // An ssh that has ended says why, better than a broken pipe does.
+            drop(child.stdin.take().map(|mut stdin| writeln!(stdin, "{ticket}")));
             self.attend(ssh, child)
         });
-        if let Err(why) = ended
-            && !self.has_begun.load(Ordering::Relaxed)
-        {
+        let why = match ended {
+            Ok(last) => last,
+            Err(why) => why,
+        };
+        // Where the run is over, or was stopped, parts end by that.
+        if !self.has_begun.load(Ordering::Relaxed) && !self.stop.load(Ordering::Relaxed) {
             if let Ok(mut failed) = self.failed.lock() {
                 failed.get_or_insert(format!("{}: {why}", ssh.host));
             }
@@ -131,8 +112,8 @@ impl Started {
         }
     }
 
-    /// Shows what a host says until its part has ended.
-    fn attend(&self, ssh: &Ssh, mut child: Child) -> Result<(), String> {
+    /// Shows what a host says until its part has ended, and returns the last of it.
+    fn attend(&self, ssh: &Ssh, mut child: Child) -> Result<String, String> {
         let pipes: [Option<Box<dyn Read + Send>>; 2] = [
             child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
             child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
@@ -145,27 +126,11 @@ impl Started {
                 thread::spawn(move || show(&host, pipe))
             })
             .collect();
-        let mut asked = false;
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) => {}
-                Err(error) => return Err(error.to_string()),
-            }
-            if self.is_over.load(Ordering::Relaxed) && !asked {
-                // A host that is cut off answers no more, and has nothing to say that is still of use.
-                asked = true;
-                let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-            }
-            thread::park_timeout(std::time::Duration::from_millis(20));
-        };
+        // A host that is cut off answers no more, and has nothing to say that is still of use.
+        let status = ssh.wait(&mut child, &self.is_over)?;
         let last =
             shown.into_iter().filter_map(|shown| shown.join().ok()).filter(|last| !last.is_empty()).last();
-        match status.code() {
-            // Codes of a part that was measured.
-            Some(0 | 3 | 99 | 105 | 130) => Ok(()),
-            _ => Err(last.unwrap_or_else(|| format!("{} ended ({status})", ssh.command))),
-        }
+        Ok(last.unwrap_or_else(|| format!("{} ended ({status})", ssh.command)))
     }
 
     /// Ends what is left.
@@ -189,88 +154,5 @@ fn show(host: &str, pipe: impl Read) -> String {
             output::put_error(format_args!("{host}: {line}\n"));
             last = line;
         }
-    }
-}
-
-/// A host.
-struct Ssh {
-    host: String,
-    command: String,
-}
-
-impl Ssh {
-    fn begin(&self, script: &str, stdin: Stdio) -> io::Result<Child> {
-        let mut words = self.command.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or("ssh"));
-        command.args(words).args(OPTIONS).args(["--", &self.host]);
-        // The user's shell there may be any: a script in single quotes for sh is the same in all.
-        command.arg(format!("sh -c '{}'", script.replace('\'', r"'\''")));
-        // Ctrl-C in the terminal is the gatherer's, which ends the parts.
-        command.process_group(0).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
-    }
-
-    /// The last line that `script` prints there.
-    fn ask(&self, script: &str, stdin: Stdio) -> Result<String, String> {
-        let child = self.begin(script, stdin);
-        let done =
-            child.and_then(Child::wait_with_output).map_err(|error| format!("{}: {error}", self.command))?;
-        let last = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
-        };
-        match (done.status.success(), last(&done.stdout), last(&done.stderr)) {
-            (true, said, _) if !said.is_empty() => Ok(said),
-            (_, _, why) if !why.is_empty() => Err(why),
-            _ => Err(format!("{} ended ({})", self.command, done.status)),
-        }
-    }
-
-    /// The path of the program there, which is copied if it is missing.
-    fn provide(&self, program: &Program) -> Result<String, String> {
-        let path = match self.ask(&program.filled(FIND), Stdio::null())?.as_str() {
-            "none" => {
-                let file = program.open().map_err(|error| error.to_string())?;
-                let put = self.ask(&program.filled(PUT), file.into());
-                put.map_err(|why| format!("farfield cannot be copied there, or does not run: {why}"))?
-            }
-            found => found.to_owned(),
-        };
-        let is_path = path.starts_with('/') && !path.contains(['"', '$', '`', '\\']);
-        if is_path { Ok(path) } else { Err(format!("`{path}` is no path of a program")) }
-    }
-}
-
-/// This program, to be copied.
-#[derive(Debug, Clone)]
-struct Program {
-    path: PathBuf,
-    digest: String,
-}
-
-impl Program {
-    fn own() -> Result<Program, Problem> {
-        let unread = |error: io::Error| Problem::failed(format!("cannot read farfield itself: {error}"));
-        let path = std::env::current_exe().map_err(unread)?;
-        let mut digest = Sha256::new();
-        let (mut file, mut piece) = (open_regular(&path).map_err(unread)?, vec![0; 1 << 16]);
-        loop {
-            match file.read(&mut piece).map_err(unread)? {
-                0 => break,
-                count => digest.update(&piece[..count]),
-            }
-        }
-        let digest: String = digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Program { path, digest })
-    }
-
-    fn open(&self) -> io::Result<File> {
-        open_regular(&self.path)
-    }
-
-    /// `script` with what it is to know of the program. A build for tests is no release of its version.
-    fn filled(&self, script: &str) -> String {
-        let released = if cfg!(debug_assertions) { "false" } else { "true" };
-        let filled = script.replace("DIGEST", &self.digest).replace("VERSION", env!("CARGO_PKG_VERSION"));
-        filled.replace("RELEASED", released)
     }
 }
