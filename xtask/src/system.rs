@@ -53,6 +53,11 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "ssh-keygen", package: "openssh-client" },
     Tool { program: "sshd", package: "openssh-server" },
     Tool { program: "mpirun", package: "openmpi-bin" },
+    Tool { program: "slurmctld", package: "slurmctld" },
+    Tool { program: "slurmd", package: "slurmd" },
+    Tool { program: "sbatch", package: "slurm-client" },
+    Tool { program: "munged", package: "munge" },
+    Tool { program: "tcsh", package: "tcsh" },
 ];
 
 /// Programs that the benches need.

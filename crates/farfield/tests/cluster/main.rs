@@ -4,6 +4,7 @@ mod engines;
 mod gather;
 mod hosts;
 mod scene;
+mod slurm;
 mod ssh;
 
 use farfield_testkit::scenes as common;
