@@ -5,9 +5,9 @@ use crate::problem::Problem;
 use farfield_base::Part;
 
 /// Engines, each with the variable of a process's place, from 0, and that of the number of processes.
-/// farfield's own come first: whoever sets them means them. Then the innermost: `mpirun` in a job of Slurm leaves
-/// its processes the place that the job's script has, and a pod may start either. Kubernetes does not say how
-/// many there are.
+/// farfield's own come first: whoever sets them means them. Then the innermost: `mpirun` in a job of Slurm
+/// leaves its processes the place that the job's script has, and a pod may start either. Kubernetes does
+/// not say how many there are.
 const ENGINES: [(&str, &str, Option<&str>); 5] = [
     ("farfield", "FARFIELD_RANK", Some("FARFIELD_PARTS")),
     ("Open MPI", "OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),

@@ -75,8 +75,8 @@ pub struct ManifestFlags {
     pub claim: Option<String>,
     /// Write into this new file, which its owner alone may read; standard output if absent
     ///
-    /// It holds a key, and the scenario with its passwords: standard output is refused where it is a file that
-    /// others may read.
+    /// It holds a key, and the scenario with its passwords: standard output is refused where it is a file
+    /// that others may read.
     #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
 }

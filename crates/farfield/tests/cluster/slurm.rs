@@ -1,13 +1,13 @@
-//! deploy/farfield.sbatch in a cluster of Slurm: its controller and two nodes on this machine, in namespaces of
-//! their own.
+//! deploy/farfield.sbatch in a cluster of Slurm: its controller and two nodes on this machine, in
+//! namespaces of their own.
 
 use crate::common::wan::{find, may_build};
 use crate::common::{Ended, Place};
 use std::fs;
 use std::process::Command;
 
-/// Starts the cluster in the current folder, whose path is `$1`, and runs the script `$2` on both nodes. All ends
-/// with the namespace of processes.
+/// Starts the cluster in the current folder, whose path is `$1`, and runs the script `$2` on both nodes.
+/// All ends with the namespace of processes.
 const CLUSTER: &str = r#"
 set -eu
 PATH="$PATH:/usr/sbin:/usr/local/sbin"

@@ -1,5 +1,5 @@
-//! `farfield cluster run` with a program in place of ssh, which runs the lines on this machine, with a home for
-//! each host; and the words by which a gatherer lets parts in.
+//! `farfield cluster run` with a program in place of ssh, which runs the lines on this machine, with a home
+//! for each host; and the words by which a gatherer lets parts in.
 
 use crate::common::{Place, Running, Signal, poll};
 use std::fs;
@@ -11,7 +11,8 @@ use std::process::Command;
 const SIMULATED: &str =
     "plane = 'simulated'\n[run]\nduration = '1s'\n[load]\nmodel = 'open'\narrivals = '90/s'\n";
 
-/// Begins a run on hosts a and b. `odd` is what ssh does first; it knows the `host`, and `what` it is asked for.
+/// Begins a run on hosts a and b. `odd` is what ssh does first; it knows the `host`, and `what` it is asked
+/// for.
 fn begin(place: &Place, odd: &str, out: &str) -> Running {
     place.write("s.toml", SIMULATED);
     place.write(

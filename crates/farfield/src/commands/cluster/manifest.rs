@@ -2,9 +2,9 @@
 //! and a Secret with what both need. They are printed as one List in JSON, which kubectl takes as it takes
 //! YAML.
 //!
-//! The Secret has the ticket, the gatherer's key and the scenario, which may hold passwords. Parts are given
-//! the ticket alone. Jobs go a day after their end; the Secret and the Service stay until they are deleted, since
-//! only what is made later can name an owner by its UID.
+//! The Secret has the ticket, the gatherer's key and the scenario, which may hold passwords. Parts are
+//! given the ticket alone. Jobs go a day after their end; the Secret and the Service stay until they are
+//! deleted, since only what is made later can name an owner by its UID.
 
 use super::super::joined::SCENARIO;
 use super::super::run::read;
@@ -35,8 +35,8 @@ const NAME_MAX: usize = 40;
 const SUBDOMAIN_MAX: usize = 253;
 /// User and group of the pods' processes, whom no image and no node has a use for.
 const USER: u32 = 65_532;
-/// Processors and memory that a pod is placed by. There is no limit: one would stop a part in the middle of a
-/// period of the scheduler, and be measured.
+/// Processors and memory that a pod is placed by. There is no limit: one would stop a part in the middle of
+/// a period of the scheduler, and be measured.
 const REQUESTED: [(&str, &str); 2] = [("cpu", "1"), ("memory", "512Mi")];
 /// Seconds after which objects of a run that has ended are removed: a day.
 const KEPT_S: u32 = 86_400;

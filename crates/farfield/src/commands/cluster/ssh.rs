@@ -1,8 +1,8 @@
 //! The system's ssh to a host: scripts for its sh, the copy of farfield that it is given, and the start of a
 //! part.
 //!
-//! The login shell there may be any, csh and fish among them. So a script is one line in single quotes, without
-//! `\` and `!`, which some of them read even there, and what it works with are its arguments.
+//! The login shell there may be any, csh and fish among them. So a script is one line in single quotes,
+//! without `\` and `!`, which some of them read even there, and what it works with are its arguments.
 
 use crate::problem::Problem;
 use farfield_base::Part;
@@ -35,8 +35,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const DEAF: u32 = 100;
 /// Bytes of an answer that are kept.
 const ANSWER_MAX: u64 = 64 << 10;
-/// Names of the copy for a program of digest `$1` and of `$2` bytes, and the check that a file is all of it: by
-/// its size, and by its digest where there is sha256sum.
+/// Names of the copy for a program of digest `$1` and of `$2` bytes, and the check that a file is all of
+/// it: by its size, and by its digest where there is sha256sum.
 const COPY: &str = "home=\"$HOME/.cache/farfield\"; own=\"$home/farfield-$1\"; digest=\"$1\"; size=\"$2\"; \
     is_whole() { [ -f \"$1\" ] && [ \"$(wc -c < \"$1\")\" -eq \"$size\" ] && \
     case \"$(sha256sum < \"$1\" 2>/dev/null)\" in \"$digest\"*|\"\") true;; *) false;; esac; }; ";
@@ -50,8 +50,8 @@ const PUT: &str = "umask 077; mkdir -p \"$home\" || exit 1; draft=\"$own.$$\"; c
     is_whole \"$draft\" || { echo \"the copy is not whole\" >&2; exit 1; }; \
     chmod 700 \"$draft\" && \"$draft\" --version >/dev/null && mv -f \"$draft\" \"$own\" || exit 1; \
     find \"$home\" -type f -name \"farfield-*\" -mtime +6 -exec rm -f {} +; echo \"$own\"";
-/// Starts program `$1` as part `$3` of the gatherer at port `$2` of `$4`; of where this ssh comes from if that
-/// is empty.
+/// Starts program `$1` as part `$3` of the gatherer at port `$2` of `$4`; of where this ssh comes from if
+/// that is empty.
 const START: &str = "IFS= read -r FARFIELD_TOKEN; export FARFIELD_TOKEN; at=\"$4\"; \
     if [ -z \"$at\" ]; then at=\"${SSH_CONNECTION%% *}\"; fi; case \"$at\" in *:*) at=\"[$at]\";; esac; \
     exec \"$1\" run --join \"$at:$2\" --part \"$3\" </dev/null";
