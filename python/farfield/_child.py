@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import dataclass
+from types import FrameType
 from typing import IO, Any, Callable, Sequence
 
 from ._program import program
@@ -34,6 +36,8 @@ class Ended:
     messages: str
     #: True if Ctrl-C was pressed in this process.
     interrupted_here: bool
+    #: An exception of the caller's before that.
+    thrown: BaseException | None = None
 
     def sentence(self) -> str:
         """Return the reason that it gives, or that follows from its exit code."""
@@ -110,9 +114,28 @@ class _Descriptor:
         self._number = number
         # Modules may be gone before this is, as an interpreter ends.
         self._close = os.close
+        _DESCRIPTORS.add(self)
+
+    def close(self) -> None:
+        """Close it, once."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            self._close(number)
 
     def __del__(self) -> None:
-        self._close(self._number)
+        self.close()
+
+
+_DESCRIPTORS: weakref.WeakSet[_Descriptor] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Close what a forked process must not keep open: servers are this process's, and end with it."""
+    for descriptor in list(_DESCRIPTORS):
+        descriptor.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Messages:
@@ -140,41 +163,119 @@ class Messages:
         return (bytes(self._first) + bytes(self._last)).decode("utf-8", "replace")
 
 
+class _Presses:
+    """Presses of Ctrl-C while a command is attended to.
+
+    None of them is lost, and none raises, but in a callback of the caller's: between the start of a command and the
+    first line of a loop, for example, nobody would end what was started. Handlers other than Python's own are left.
+    """
+
+    def __init__(self, lines: queue.SimpleQueue[bytes | None]) -> None:
+        #: True while a callback runs.
+        self.calling = False
+        #: How often it was pressed.
+        self.count = 0
+        self._lines = lines
+        main = threading.current_thread() is threading.main_thread()
+        self._installed = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._installed:
+            signal.signal(signal.SIGINT, self._pressed)
+
+    def _pressed(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        # It wakes the loop.
+        self._lines.put(b"")
+        if self.calling:
+            raise KeyboardInterrupt
+
+    def call(self, on_line: Callable[[bytes], None], line: bytes) -> BaseException | None:
+        """Call ``on_line``, and return what it raises, but for Ctrl-C."""
+        before = self.count
+        try:
+            self.calling = True
+            on_line(line)
+        except KeyboardInterrupt:
+            self.calling = False
+            self.count += self.count == before
+            self._lines.put(b"")
+        except BaseException as error:
+            self.calling = False
+            return error
+        finally:
+            self.calling = False
+        return None
+
+    def end(self) -> None:
+        """Give the handler back."""
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def attend(words: Sequence[str], on_line: Callable[[bytes], None], *, guarded: bool) -> Ended:
     """Run farfield with these words to its end, and call ``on_line`` with each line of its output.
 
-    The lines are called for in the calling thread. Ctrl-C, and an exception of ``on_line``, end the command first.
+    The lines are called for in the calling thread. Ctrl-C, and an exception of ``on_line``, end the command first; the
+    exception is raised then, unless Ctrl-C was pressed too, which outranks it.
     """
-    child = start(words, guarded=guarded, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    presses = _Presses(lines)
+    try:
+        child = start(words, guarded=guarded, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            return _attend(child, lines, presses, on_line)
+        except BaseException:
+            _end(child)
+            raise
+    finally:
+        presses.end()
+
+
+def _attend(
+    child: subprocess.Popen[bytes],
+    lines: queue.SimpleQueue[bytes | None],
+    presses: _Presses,
+    on_line: Callable[[bytes], None],
+) -> Ended:
     assert child.stdout is not None and child.stderr is not None
     messages = Messages(child.stderr)
-    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     reader = threading.Thread(target=_pass_on, args=(child.stdout, lines), daemon=True)
     reader.start()
-    presses = 0
     thrown: BaseException | None = None
+    passed = 0
     done = False
     while not done:
         try:
             line = lines.get()
             if line is None:
-                child.wait()
                 done = True
-            elif thrown is None:
-                on_line(line)
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                presses += 1
-            else:
-                thrown = thrown or error
-            if presses > 2:
+            elif line and thrown is None:
+                thrown = presses.call(on_line, line)
+        except KeyboardInterrupt:
+            # By a handler of somebody's, which has not called this one.
+            presses.count += 1
+        ends = presses.count + (thrown is not None)
+        if ends > passed and not done:
+            passed = ends
+            if ends > 2:
                 kill(child)
             else:
                 child.send_signal(signal.SIGINT)
     reader.join()
-    if thrown is not None:
+    child.wait()
+    if thrown is not None and presses.count == 0:
         raise thrown
-    return Ended(child.returncode, messages.text(), presses > 0)
+    return Ended(child.returncode, messages.text(), presses.count > 0, thrown)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a child that nobody attends to any more, so that it keeps what it has."""
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+        try:
+            child.wait(5.0)
+        except subprocess.TimeoutExpired:
+            kill(child)
+            child.wait()
 
 
 def _pass_on(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

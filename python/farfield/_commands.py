@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Un
 from . import _json
 from ._child import Ended, attend
 from ._program import program
-from ._values import scenario_text, word_of
+from ._values import key_of, point_text, scenario_text, word_of
 from ._words import words_of
 from .errors import Aborted, FarfieldError, Interrupted, KeyboardInterrupted, ScenarioError
 from .results import Capacity, Fit, Sweep
@@ -126,7 +126,7 @@ def run_of(ended: Ended, directory: Path | None) -> Run:
         made = Run(directory, exit_code=ended.code, messages=ended.messages)
     if ended.interrupted_here:
         kept = f"what was measured is in {directory}" if made else "nothing was measured"
-        raise KeyboardInterrupted(f"the run was interrupted; {kept}", run=made)
+        raise KeyboardInterrupted(f"the run was interrupted; {kept}", run=made) from ended.thrown
     if ended.code in MEASURED and made is not None:
         return made
     error = ended.error()
@@ -152,7 +152,7 @@ def _document(words: Sequence[str], scenario: Scenario) -> tuple[Ended, Any]:
 def _raised(ended: Ended, what: str, has_document: bool, folder: Path) -> None:
     """Raise what ended a search or a sweep, unless it has a result."""
     if ended.interrupted_here:
-        raise KeyboardInterrupted(f"{what} was interrupted; the same call with out={str(folder)!r} goes on")
+        raise KeyboardInterrupted(f"{what} was interrupted; the same call with out={str(folder)!r} goes on") from ended.thrown
     if ended.code not in MEASURED or not has_document:
         raise ended.error()
 
@@ -237,18 +237,22 @@ def vary_words(vary: Mapping[str, Sequence[Any]] | None) -> list[str]:
     """Return the words of the keys that are varied."""
     words = []
     for key, values in (vary or {}).items():
+        key_of(key, "vary")
         if isinstance(values, str) or not isinstance(values, Sequence) and not hasattr(values, "tolist"):
             raise ScenarioError(f"vary: {key} wants a list of values, and not {values!r}")
-        own = ",".join(_point_value(value, key) for value in list(values))
+        own = ",".join(point_text(value, key) for value in list(values))
         words.append(f"--vary={key}={own}")
     return words
 
 
 def points_file(points: Sequence[Mapping[str, Any]], stack: contextlib.ExitStack) -> str:
-    """Write points as a CSV file that is removed with ``stack``; a key that a point lacks is left as it is."""
+    """Write points as a CSV file that is removed with ``stack``.
+
+    A key that a point lacks is left as it is; an empty text is a value.
+    """
     import csv
 
-    keys = list(dict.fromkeys(key for point in points for key in point))
+    keys = list(dict.fromkeys(key_of(key, "points") for point in points for key in point))
     if not keys:
         raise ScenarioError("points: there is no point with a key")
     file = stack.enter_context(
@@ -257,20 +261,9 @@ def points_file(points: Sequence[Mapping[str, Any]], stack: contextlib.ExitStack
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(keys)
     for point in points:
-        rows.writerow([_point_value(point[key], key, quoted=False) if key in point else "" for key in keys])
+        rows.writerow([point_text(point[key], key) if key in point else "" for key in keys])
     file.flush()
     return file.name
-
-
-def _point_value(value: Any, key: str, quoted: bool = True) -> str:
-    """A value of a point: a text as a string of TOML where a comma would part it."""
-    from ._values import toml_value
-
-    if isinstance(value, (str, os.PathLike)):
-        text = word_of(value, key)
-        return toml_value(text, key) if quoted and any(letter in text for letter in ",'\"[]{}\n ") else text
-    text = toml_value(value, key)
-    return text[1:-1] if text.startswith('"') else text
 
 
 def fit(
@@ -308,7 +301,8 @@ def merge(parts: Sequence[Paths], *, out: Paths, check: bool = False) -> Run:
         raise ScenarioError("merge: write a list of run directories")
     directories = [os.path.join(os.curdir, word_of(part, "parts")) for part in parts]
     ended = attend(["merge", "--format=json", *out_words(out), "--", *directories], lambda line: None, guarded=True)
-    whole = run_of(ended, Path(os.path.abspath(word_of(out, "out"))))
+    # What lies there after a merge that failed is something else.
+    whole = run_of(ended, Path(os.path.abspath(word_of(out, "out"))) if ended.code in MEASURED else None)
     return whole.raise_if_failed() if check else whole
 
 
@@ -318,7 +312,7 @@ def report(directory: Path, format: str, out: Path | None = None) -> str:
     ended = subprocess.run([program(), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     text = ended.stdout.decode("utf-8", "replace")
     # Its exit code is that of the run.
-    if ended.returncode in (1, 2) or (out is None and not text):
+    if ended.returncode in (1, 2) or ended.returncode < 0 or (out is None and not text):
         raise Ended(ended.returncode, ended.stderr.decode("utf-8", "replace"), False).error()
     return text
 

@@ -1,4 +1,4 @@
-"""Runs a command, and ends it when the process that asked for it is gone, however that ended.
+"""Runs a command, and ends it, with what it has started, when the process that asked for it is gone, however that ended.
 
 ``python _guard.py DESCRIPTOR COMMAND…``: the descriptor is the reading end of a pipe, of which the asking process has
 the other end; the kernel closes that when the process ends, also after SIGKILL. Signals that end this process are
@@ -15,6 +15,8 @@ import sys
 def main() -> int:
     """Run the command of the words."""
     descriptor = int(sys.argv[1])
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)
     command = subprocess.Popen(sys.argv[2:])
 
     def pass_on(number: int, frame: object) -> None:
@@ -38,9 +40,14 @@ def main() -> int:
                 pass
         if descriptor in ready:
             asked = True
-            command.send_signal(signal.SIGINT)
+            # As Ctrl-C in a terminal: to all that the command has started, too. Once, and not to this process.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            os.killpg(0, signal.SIGINT)
         elif asked and not ready:
-            command.kill()
+            os.killpg(0, signal.SIGKILL)
+    if asked:
+        # What it has left, and this process, for whose exit code nobody waits any more.
+        os.killpg(0, signal.SIGKILL)
     code = command.returncode
     return code if code >= 0 else 128 - code
 

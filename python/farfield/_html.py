@@ -90,7 +90,8 @@ def capacity_html(capacity: Capacity) -> str:
 
 def sweep_html(sweep: Sweep) -> str:
     """Return the points of a sweep with their metrics."""
-    keys = [setting.key for setting in sweep.points[0].settings] if sweep.points else []
+    # A point of a list may lack some of them.
+    keys = list(dict.fromkeys(setting.key for point in sweep.points for setting in point.settings))
     metrics = list(dict.fromkeys(one.metric for point in sweep.points for one in point.estimates))
     # Metrics that are not named here are times.
     units: dict[str, str] = {"rate": "per_second", "errors": "share"}
@@ -99,7 +100,8 @@ def sweep_html(sweep: Sweep) -> str:
     for point in sweep.points:
         found = {one.metric: one.mean for one in point.estimates if one.mean is not None}
         cells = [amount_text(found[name], units.get(name, "ns")) if name in found else "" for name in metrics]
-        rows.append([*(setting.value for setting in point.settings), *cells, f"{point.runs}"])
+        values = {setting.key: setting.value for setting in point.settings}
+        rows.append([*(values.get(key, "") for key in keys), *cells, f"{point.runs}"])
     invalid = sum(point.invalid for point in sweep.points)
     doubt = "" if not invalid else f"<p>{_badge(f'{invalid} runs were invalid', False)}</p>"
     return _table([*keys, *metrics, "runs"], rows) + doubt + f"<p><code>{escape(str(sweep.directory))}</code></p>"

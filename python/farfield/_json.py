@@ -28,11 +28,13 @@ def _fields(kind: Any) -> list[_Row]:
     if kind in _ROWS:
         return _ROWS[kind]
     hints = typing.get_type_hints(kind)
-    rows = _ROWS[kind] = []
+    rows: list[_Row] = []
     for field in dataclasses.fields(kind):
         needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         plain = field.name.rstrip("_")
         rows.append((field.name, (plain, plain.replace("_", "-")), hints[field.name], needed))
+    # Now that it is complete: other threads read as well.
+    _ROWS[kind] = rows
     return rows
 
 

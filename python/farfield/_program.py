@@ -31,7 +31,8 @@ def program() -> str:
         if os.path.isfile(path):
             return path
     found = shutil.which("farfield")
-    if found is None:
+    found = found and os.path.abspath(found)
+    if not found:
         raise ProgramMissing(
             "farfield is not among the scripts of this environment: install its wheel again with pip"
         )

@@ -7,6 +7,7 @@ which it stands.
 from __future__ import annotations
 
 import datetime
+import enum
 import math
 import numbers
 import os
@@ -32,6 +33,25 @@ def duration_text(time: datetime.timedelta, where: str) -> str:
     return f"{micros}us"
 
 
+def plain(value: Any, where: str) -> Any:
+    """Return the value of an enumeration's member, the text of a path, and a time of NumPy's as a text."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(os.fspath(value))
+    kind = type(value)
+    # For Python it is a whole number, of whatever unit.
+    if kind.__module__ == "numpy" and kind.__name__ == "timedelta64":
+        try:
+            nanos = int(value.astype("timedelta64[ns]").astype("int64"))
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"{where}: {value!r} is no time of a known length") from error
+        if nanos < 0:
+            raise ScenarioError(f"{where}: {value!r} is a time before its beginning, or none")
+        return f"{nanos}ns"
+    return value
+
+
 def text_of(text: str, where: str) -> str:
     """Return a string of TOML."""
     parts = []
@@ -54,7 +74,10 @@ def number_text(value: Any, where: str) -> str:
         if not -(2**63) <= whole < 2**63:
             raise ScenarioError(f"{where}: {whole} has more than 64 bits")
         return str(whole)
-    number = float(value)
+    try:
+        number = float(value)
+    except (OverflowError, ValueError) as error:
+        raise ScenarioError(f"{where}: {value!r} is no number that a scenario can have") from error
     if not math.isfinite(number):
         raise ScenarioError(f"{where}: {number} is no number that a scenario can have")
     return repr(number)
@@ -73,12 +96,11 @@ def toml_value(value: Any, where: str, depth: int = 0) -> str:
         raise ScenarioError(f"{where}: tables lie more than {DEPTH_MAX} deep in each other")
     if value is None:
         raise ScenarioError(f"{where}: None is no value; leave the key out")
+    value = plain(value, where)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return text_of(value, where)
-    if isinstance(value, os.PathLike):
-        return text_of(str(os.fspath(value)), where)
     if isinstance(value, datetime.timedelta):
         return text_of(duration_text(value, where), where)
     if isinstance(value, numbers.Real):
@@ -127,12 +149,37 @@ def scenario_text(scenario: Mapping[str, Any]) -> str:
     return "\n".join(_lines(scenario, (), ())) + "\n"
 
 
+#: Texts that TOML takes for no other value, without letters that part a list or a table.
+_WORD = re.compile(r"[A-Za-z0-9_./:%+-]+")
+#: What may be a number, a time, or true and false. Some are none of these, which costs them two quotes.
+_NO_TEXT = re.compile(r"true|false|[+-]?(inf|nan)|[+-]?[0-9][0-9_.:+TtZzEe-]*|0[xob][0-9A-Fa-f_]+")
+
+
+def point_text(value: Any, where: str) -> str:
+    """Return a value of a point as `--vary` and a table of points read it back, texts as texts.
+
+    A plain word stays as it is, for the reader of a table; every other text becomes a string of TOML, without a
+    ``\\"`` in it: what parts values at commas knows quotes, and no escapes.
+    """
+    value = plain(value, where)
+    if isinstance(value, str) and _WORD.fullmatch(value) and not _NO_TEXT.fullmatch(value):
+        return value
+    text = toml_value(value, where)
+    return re.sub(r"\\(.)", lambda found: "\\u0022" if found[1] == '"' else found[0], text)
+
+
+def key_of(key: Any, where: str) -> str:
+    """Return a key of a scenario as it stands before an equals sign. Raises ScenarioError."""
+    if not isinstance(key, str) or not key.strip() or any(letter in key for letter in "=\0\n\r"):
+        raise ScenarioError(f"{where}: {key!r} is no key of a scenario; write one such as 'load.users'")
+    return key
+
+
 def word_of(value: Any, where: str) -> str:
     """Return a value as a word of the command line."""
+    value = plain(value, where)
     if isinstance(value, str):
         word = value
-    elif isinstance(value, os.PathLike):
-        word = str(os.fspath(value))
     elif isinstance(value, datetime.timedelta):
         word = duration_text(value, where)
     elif isinstance(value, numbers.Real) and not isinstance(value, bool):

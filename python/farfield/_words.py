@@ -6,7 +6,7 @@ import difflib
 from typing import Any, Iterator, Mapping
 
 from ._keywords import FLAGS, KEYS, OF_SCENARIOS
-from ._values import toml_value, word_of
+from ._values import key_of, toml_value, word_of
 from .errors import ScenarioError
 
 #: Keywords that another function, or a parameter, is there for.
@@ -44,7 +44,7 @@ def _words(command: str, name: str, value: Any) -> Iterator[str]:
         if not isinstance(value, Mapping):
             raise ScenarioError("set: write a dict of keys and values, such as {'run.drain': '1s'}")
         for key, inner in value.items():
-            yield f"--set={key}={toml_value(inner, str(key))}"
+            yield f"--set={key_of(key, 'set')}={toml_value(inner, key)}"
     elif name in ELSEWHERE:
         raise ScenarioError(f"{name} is no keyword of farfield.{command}: {ELSEWHERE[name]}")
     else:

@@ -14,7 +14,8 @@ from ._child import Ended
 from ._program import program
 from ._values import word_of
 from ._words import words_of
-from .errors import FarfieldError
+from .errors import FarfieldError, InvalidRun, ThresholdFailed
+from .runs import newest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -163,6 +164,8 @@ class Comparison:
 
     def __init__(self, words: list[str], document: _Document, exit_code: int) -> None:
         self._words = words
+        # Names of sides may begin at the working folder of the call.
+        self._folder = os.getcwd()
         #: Probability of the intervals.
         self.level = document.comparison.level
         #: The side that the others are compared with.
@@ -184,6 +187,37 @@ class Comparison:
         """True if a condition is undecided, and none exceeded: more repeats would decide."""
         return self.exit_code == 3
 
+    @property
+    def sides(self) -> list[Side]:
+        """The base and the others."""
+        return [self.base, *(against.side for against in self.others)]
+
+    def raise_if_invalid(self) -> Comparison:
+        """Return the comparison if each side has a valid run. Raises InvalidRun, with the reasons."""
+        for side in self.sides:
+            if side.runs == 0:
+                reasons = "; ".join(f"{one.run}: {one.reason}" for one in side.left_out) or "there is none"
+                raise InvalidRun(f"{side.name} has no valid run to compare: {reasons}")
+        return self
+
+    def raise_if_failed(self) -> Comparison:
+        """Return the comparison if each side has a valid run, and each condition of ``fail_if`` is kept.
+
+        Raises InvalidRun, also for a condition that is undecided, and ThresholdFailed for one that was exceeded.
+        """
+        self.raise_if_invalid()
+        for word, kind in (("exceeded", ThresholdFailed), ("undecided", InvalidRun)):
+            names = [
+                f"{condition.condition} is {word} for {against.side.name}"
+                for condition in self.conditions
+                for judgement, against in zip(condition.judgements, self.others)
+                if judgement == word
+            ]
+            if names:
+                more = "; more repeats would decide" if word == "undecided" else ""
+                raise kind(f"{', '.join(names)}, against {self.base.name}{more}")
+        return self
+
     def row(self, metric: str) -> Row:
         """Return the row of a metric of the first other side."""
         return self.others[0].row(metric)
@@ -191,15 +225,18 @@ class Comparison:
     @functools.cached_property
     def markdown(self) -> str:
         """The comparison as Markdown."""
-        return _printed(self._words, "markdown")[0]
+        return self._text("markdown")
 
     @functools.cached_property
     def page(self) -> str:
         """The comparison as a page of HTML."""
-        return _printed(self._words, "html")[0]
+        return self._text("html")
 
     def __str__(self) -> str:
-        return _printed(self._words, "text")[0]
+        return self._text("text")
+
+    def _text(self, format: Literal["markdown", "html", "text"]) -> str:
+        return _printed(self._words, format, self._folder)[0]
 
     def _repr_html_(self) -> str:
         from ._html import comparison_html
@@ -207,9 +244,14 @@ class Comparison:
         return comparison_html(self)
 
 
-def _printed(words: list[str], format: Literal["json", "markdown", "html", "text"]) -> tuple[str, int]:
+def _printed(
+    words: list[str], format: Literal["json", "markdown", "html", "text"], folder: str | None = None
+) -> tuple[str, int]:
     command = [program(), "compare", f"--format={format}", *words]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    try:
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=folder)
+    except OSError as error:
+        raise FarfieldError(f"{command[0]} cannot be started in {folder or 'this folder'}: {error}") from error
     text = ended.stdout.decode("utf-8", "replace")
     if ended.returncode not in (0, 3, 99) or not text:
         raise Ended(ended.returncode, ended.stderr.decode("utf-8", "replace"), False).error()
@@ -224,17 +266,22 @@ def compare(
     """Compare runs, or folders of repeats, with the first: whether they differ, by how much, and how surely.
 
     ``metric`` adds metrics (``"p99(connect)"``), ``fail_if`` conditions (``"p99 +5%"``): `Comparison.exceeded` and
-    `Comparison.undecided` say what became of them. Raises `InvalidRun` if there is no valid run to compare.
+    `Comparison.undecided` say what became of them, and `Comparison.raise_if_failed` raises it. Raises `InvalidRun` if a
+    side has no valid run to compare.
     """
     words = words_of("compare", keywords)
     words += ["--", *(_place(side) for side in (base, *others))]
     text, code = _printed(words, "json")
     try:
-        return Comparison(words, _json.read(_Document, json.loads(text)), code)
+        compared = Comparison(words, _json.read(_Document, json.loads(text)), code)
     except ValueError as error:
         raise FarfieldError(f"farfield's comparison cannot be read: {error}") from error
+    return compared.raise_if_invalid()
 
 
 def _place(side: str | os.PathLike[str]) -> str:
-    """A text as on the command line, also `last`; else a path."""
-    return word_of(side, "side") if isinstance(side, str) else os.path.join(os.curdir, word_of(side, "side"))
+    """A text as on the command line, `last` as the run that it is now; else a path."""
+    word = word_of(side, "side")
+    if not isinstance(side, str):
+        return os.path.join(os.curdir, word)
+    return str((None if os.path.exists(word) else newest(word)) or word)

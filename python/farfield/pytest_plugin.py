@@ -7,7 +7,7 @@
         farfield.load(server, rate="200/s", duration="5s", threshold=["p99<50ms", "errors<0.1%"])
 
 A run that missed a threshold fails the test. A run that is *invalid* says nothing about the server: the test is skipped
-with the cause, and is neither passed nor failed. Servers end with the test; run directories are kept in pytest's
+with the cause, and is neither passed nor failed. A run that a threshold of its scenario aborted fails the test. Servers end with the test; run directories are kept in pytest's
 temporary folders.
 """
 
@@ -68,16 +68,24 @@ class Farfield:
         """Make a run as `farfield.run` does, and return it, valid or not."""
         from ._commands import run
         from ._server import Server
-        from .errors import FarfieldError
+        from .errors import Aborted, FarfieldError, Interrupted
 
         what = scenario.url if isinstance(scenario, Server) else scenario
         place = self._folder / f"run-{len(self.runs) + 1}"
-        made = run(what, out=place, **keywords)
+        stopped: FarfieldError | None = None
+        try:
+            made = run(what, out=place, **keywords)
+        except (Aborted, Interrupted) as error:
+            if error.run is None:
+                raise
+            made, stopped = error.run, error
         self.runs.append(made)
-        ended = [server for server in self._servers if not server.running]
+        ended = [server for server in self._servers if not server.running and not server.stopped]
         if ended:
             written = ended[0].messages().strip() or "it wrote nothing"
             raise FarfieldError(f"the server at {ended[0].url} ended by itself: {written}", run=made)
+        if stopped is not None:
+            raise stopped
         return made
 
     def load(
@@ -91,22 +99,38 @@ class Farfield:
         cause, if the run is invalid.
         """
         __tracebackhide__ = True
-        return self.judge(self.run(scenario, **keywords))
+        from .errors import Aborted, Interrupted
+
+        try:
+            made = self.run(scenario, **keywords)
+        except (Aborted, Interrupted) as error:
+            if error.run is None:
+                raise
+            self._skip_if_doubtful(error.run, ended_early=True)
+            pytest.fail(f"{error}\n\n{error.run.text()}", pytrace=False)
+        return self.judge(made)
 
     def judge(self, run: Run) -> Run:
         """Return a run that is valid and kept its thresholds; fail or skip the test otherwise."""
         __tracebackhide__ = True
         from .errors import ThresholdFailed
 
-        if not run.valid:
-            self._invalid.append((self._name, run.cause or "no cause is given"))
-            pytest.skip(
-                f"farfield: the run is invalid, so nothing is known of the server: {run.cause} ({run.directory})"
-            )
+        self._skip_if_doubtful(run)
         try:
             return run.raise_if_failed()
         except ThresholdFailed as error:
             pytest.fail(f"{error}\n\n{run.text()}", pytrace=False)
+
+    def _skip_if_doubtful(self, run: Run, ended_early: bool = False) -> None:
+        """Skip the test if the run is invalid, by another check than that it went to its end if it did not."""
+        __tracebackhide__ = True
+        cause = run.cause
+        if ended_early:
+            others = [check for check in run.failed_checks if check.name != "completed"]
+            cause = f"{others[0].name}: {others[0].what}" if others else None
+        if cause is not None:
+            self._invalid.append((self._name, cause))
+            pytest.skip(f"farfield: the run is invalid, so nothing is known of the server: {cause} ({run.directory})")
 
     def end(self) -> None:
         """End the servers."""

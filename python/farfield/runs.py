@@ -58,10 +58,28 @@ def summary_of(document: Any, where: object) -> Summary:
             f"{where} has schema version {version}, and this farfield reads up to {SCHEMA_VERSION}; use a newer one"
         )
     try:
-        return _json.read(Summary, document)
+        return _json.read(Summary, document if version == SCHEMA_VERSION else _of_now(document))
     except _json.Mismatch as error:
         older = f" (schema version {version}, by an older farfield)" if version < SCHEMA_VERSION else ""
         raise FarfieldError(f"{where} cannot be read{older}: {error}; `farfield report` may read it") from error
+
+
+def _of_now(document: Any) -> Any:
+    """A summary of an older farfield with the names of now.
+
+    Up to version 2 `completed_per_s` was the rate of successful replies, and there was no other.
+    """
+    if isinstance(document, list):
+        return [_of_now(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    own = {key: _of_now(value) for key, value in document.items()}
+    if own.get("completed_per_s") is not None and own.get("succeeded_per_s") is None:
+        own["succeeded_per_s"] = own.pop("completed_per_s")
+        own["succeeded_interval_per_s"] = own.pop("completed_interval_per_s", None)
+    if "no_completed_interval" in own:
+        own.setdefault("no_succeeded_interval", own.pop("no_completed_interval"))
+    return own
 
 
 class Run:
@@ -93,8 +111,8 @@ class Run:
 
     @property
     def valid(self) -> bool:
-        """True if the verdict is valid. Of a run that is incomplete it is not."""
-        return self.verdict.valid
+        """True if the verdict is valid, no check has failed, and the run reached its end."""
+        return self.verdict.valid and self.summary.complete and not self.failed_checks
 
     @property
     def failed_checks(self) -> list[Check]:
@@ -261,7 +279,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     """
     directory = Path(path)
     if isinstance(path, str) and not directory.exists():
-        directory = _newest(path) or directory
+        directory = newest(path) or directory
     run = Run(directory)
     if not run.directory.is_dir():
         raise FarfieldError(
@@ -271,7 +289,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return run
 
 
-def _newest(text: str) -> Path | None:
+def newest(text: str) -> Path | None:
+    """Return the run that `last` or `last~1` stands for; None for other texts. Raises FarfieldError."""
     word, _, before = text.partition("~")
     if word != "last" or before and not before.isdecimal():
         return None
