@@ -267,9 +267,11 @@ def keywords_module() -> str:
     lines += ["if TYPE_CHECKING:", "    from typing import TypedDict", "", "    from ._values import Value", ""]
     keys = scenario_keys()
     flags = {command: fish_flags(command) for command in COMMANDS}
+    own = {command: {identifier(name) for name, _, _ in flags[command]} for command in COMMANDS}
     lines += ["    class ScenarioKeywords(TypedDict, total=False):"]
     lines += paragraph("Keys of a scenario: `run_warm_up` is `run.warm-up`.", "        ")
-    taken = {identifier(name) for command in SCENARIO_COMMANDS for name, _, _ in flags[command]}
+    # Keys whose names are flags of some command are keys of the others alone: a class must not change a type.
+    taken = {name for command in SCENARIO_COMMANDS for name in own[command]}
     lines += [""] + [f"        {word}: Value" for word in keys if word not in taken]
     for command, name in COMMANDS.items():
         base = "ScenarioKeywords" if command in SCENARIO_COMMANDS else "TypedDict"
@@ -278,6 +280,8 @@ def keywords_module() -> str:
         for flag, text, takes in flags[command]:
             lines += ["", f"        {identifier(flag)}: {'Value' if takes else 'bool'}"]
             lines += paragraph(text, "        ") if text else []
+        if command in SCENARIO_COMMANDS and (others := [word for word in keys if word in taken - own[command]]):
+            lines += [""] + [f"        {word}: Value" for word in others]
     lines += ["", "#: Flags of each command by their keyword, and whether they take a value."]
     lines += ["FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {"]
     for command in COMMANDS:

@@ -7,8 +7,7 @@
 Each function runs the program that the wheel installs, as a child, and reads the run directory that it leaves:
 `run`, `capacity`, `sweep`, `compare`, `fit`, `merge`, `serve`, `open_run`. ``python -m farfield`` is the program
 itself. Nothing but Python's standard library is needed; PyArrow, polars or pandas read samples where they are
-installed (``farfield[arrow]``), `farfield.ray` makes runs on a cluster (``farfield[ray]``), and pytest finds a fixture
-(`farfield.pytest_plugin`).
+installed, `farfield.ray` makes runs on a cluster of Ray, and pytest finds a fixture (`farfield.pytest_plugin`).
 """
 
 from __future__ import annotations

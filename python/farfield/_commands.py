@@ -114,9 +114,16 @@ class _Watch:
     def line(self, line: bytes) -> None:
         # The result is read from the run directory.
         if line.startswith(b'{"kind":"run"') or line.startswith(b'{"kind":"result"'):
-            self.directory = Path(os.path.abspath(json.loads(line)["directory"]))
+            self.directory = Path(os.path.abspath(self._read(line)["directory"]))
         elif self._on_figures is not None and line.startswith(b'{"kind":"figures"'):
-            self._on_figures(json.loads(line))
+            self._on_figures(self._read(line))
+
+    @staticmethod
+    def _read(line: bytes) -> dict[str, Any]:
+        try:
+            return dict(json.loads(line))
+        except ValueError as error:
+            raise FarfieldError(f"farfield printed what is no JSON: {error}") from error
 
 
 def run_of(ended: Ended, directory: Path | None) -> Run:
@@ -152,15 +159,36 @@ def _document(words: Sequence[str], scenario: Scenario) -> tuple[Ended, Any]:
 def _raised(ended: Ended, what: str, has_document: bool, folder: Path) -> None:
     """Raise what ended a search or a sweep, unless it has a result."""
     if ended.interrupted_here:
-        raise KeyboardInterrupted(f"{what} was interrupted; the same call with out={str(folder)!r} goes on") from ended.thrown
+        raise KeyboardInterrupted(
+            f"{what} was interrupted; the same call with out={str(folder)!r} goes on"
+        ) from ended.thrown
     if ended.code not in MEASURED or not has_document:
         raise ended.error()
 
 
-def _folder(out: Paths | None, what: str) -> Path:
-    """The folder of a search or a sweep: its result does not say where it is."""
+@contextlib.contextmanager
+def _in_folder(out: Paths | None, what: str) -> Iterator[Path]:
+    """Yield the folder of a search or a sweep, whose result does not say where it is.
+
+    One that was made here is removed if what is done in it fails and leaves nothing there.
+    """
     if out is not None:
-        return Path(os.path.abspath(word_of(out, "out")))
+        yield Path(os.path.abspath(word_of(out, "out")))
+        return
+    is_first = not os.path.lexists("farfield-runs")
+    folder = _new_folder(what)
+    try:
+        yield folder
+    except BaseException:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+            if is_first and os.listdir(folder.parent) == [".gitignore"]:
+                (folder.parent / ".gitignore").unlink()
+                folder.parent.rmdir()
+        raise
+
+
+def _new_folder(what: str) -> Path:
     from datetime import datetime, timezone
 
     stem = f"{datetime.now(timezone.utc):%Y-%m-%dT%H-%M-%SZ}-{what}"
@@ -196,13 +224,13 @@ def capacity(
     is the folder of trials, of which none is made again. Raises as `run` does; a search whose answer is undecided is
     returned.
     """
-    folder = _folder(out, "capacity")
     goals = keywords.get("slo")
     joined = {"slo": ",".join(goals)} if isinstance(goals, (list, tuple)) else {}
     words = words_of("capacity", {**keywords, **joined, "set": set})
-    ended, document = _document(["capacity", "--format=json", "--quiet", *words, f"--out={folder}"], scenario)
-    _raised(ended, "the search", document is not None, folder)
-    return Capacity(folder, _read(CapacityReport, document), document)
+    with _in_folder(out, "capacity") as folder:
+        ended, document = _document(["capacity", "--format=json", "--quiet", *words, f"--out={folder}"], scenario)
+        _raised(ended, "the search", document is not None, folder)
+        return Capacity(folder, _read(CapacityReport, document), document)
 
 
 def sweep(
@@ -221,16 +249,16 @@ def sweep(
     ``metric`` are among the keywords. ``out`` is the folder of the runs, of which none is made again. Raises as `run`
     does.
     """
-    folder = _folder(out, "sweep")
     words = words_of("sweep", {**keywords, "set": set})
     words += vary_words(vary)
     with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(_in_folder(out, "sweep"))
         if points is not None:
             file = points if isinstance(points, (str, os.PathLike)) else points_file(points, stack)
             words.append(f"--points={word_of(file, 'points')}")
         ended, document = _document(["sweep", "--format=json", "--quiet", *words, f"--out={folder}"], scenario)
-    _raised(ended, "the sweep", document is not None, folder)
-    return Sweep(folder, _read(SweepReport, document), document)
+        _raised(ended, "the sweep", document is not None, folder)
+        return Sweep(folder, _read(SweepReport, document), document)
 
 
 def vary_words(vary: Mapping[str, Sequence[Any]] | None) -> list[str]:

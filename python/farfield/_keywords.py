@@ -1067,6 +1067,10 @@ if TYPE_CHECKING:
         insecure: bool
         """Accept any certificate of the server; every output says so"""
 
+        capture: Value
+        name: Value
+        note: Value
+
     class CapacityKeywords(ScenarioKeywords, total=False):
         """Flags of `farfield capacity`."""
 
@@ -1226,6 +1230,11 @@ if TYPE_CHECKING:
 
         insecure: bool
         """Accept any certificate of the server; every output says so"""
+
+        capture: Value
+        name: Value
+        note: Value
+        requests: Value
 
     class CompareKeywords(TypedDict, total=False):
         """Flags of `farfield compare`."""

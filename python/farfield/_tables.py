@@ -23,8 +23,7 @@ def _library(name: str, what: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise FarfieldError(
-            f"{what} needs {name}, which cannot be imported ({error}): pip install 'farfield[arrow]' brings PyArrow, "
-            f"pip install {name} the library itself"
+            f"{what} needs {name}, which cannot be imported ({error}): pip install {name.partition('.')[0]}"
         ) from error
 
 

@@ -33,6 +33,13 @@ def duration_text(time: datetime.timedelta, where: str) -> str:
     return f"{micros}us"
 
 
+#: Nanoseconds of NumPy's units: of years and months nobody knows them.
+_NANOS = {
+    **{"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
+    **{"m": 60 * 10**9, "h": 3600 * 10**9, "D": 86_400 * 10**9, "W": 604_800 * 10**9},
+}
+
+
 def plain(value: Any, where: str) -> Any:
     """Return the value of an enumeration's member, the text of a path, and a time of NumPy's as a text."""
     if isinstance(value, enum.Enum):
@@ -42,10 +49,10 @@ def plain(value: Any, where: str) -> Any:
     kind = type(value)
     # For Python it is a whole number, of whatever unit.
     if kind.__module__ == "numpy" and kind.__name__ == "timedelta64":
-        try:
-            nanos = int(value.astype("timedelta64[ns]").astype("int64"))
-        except (TypeError, ValueError) as error:
-            raise ScenarioError(f"{where}: {value!r} is no time of a known length") from error
+        unit = re.fullmatch(r"timedelta64\[([0-9]*)([a-zA-Z]+)\]", str(value.dtype))
+        if unit is None or unit[2] not in _NANOS:
+            raise ScenarioError(f"{where}: {value!r} is no time of a known length")
+        nanos = int(value.astype("int64")) * int(unit[1] or 1) * _NANOS[unit[2]]
         if nanos < 0:
             raise ScenarioError(f"{where}: {value!r} is a time before its beginning, or none")
         return f"{nanos}ns"

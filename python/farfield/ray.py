@@ -1,4 +1,4 @@
-"""Runs on the machines of a Ray cluster (``pip install 'farfield[ray]'``).
+"""Runs on the machines of a Ray cluster, with the package ``ray`` beside farfield.
 
 `run` makes one run of M parts, one on each machine, and merges them; `sweep` makes simulated runs at many points, as
 many at once as the cluster has processors. An actor on a node starts farfield as a child there; farfield must be
@@ -15,8 +15,10 @@ import itertools
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -26,9 +28,9 @@ from ._child import Ended
 from ._commands import Paths, Scenario, located, merge
 from ._commands import run as run_here
 from ._program import program
-from ._values import scenario_text, toml_value
+from ._values import key_of, scenario_text, toml_value, word_of
 from ._words import words_of
-from .errors import FarfieldError, Interrupted, ScenarioError
+from .errors import Aborted, FarfieldError, Interrupted, ScenarioError
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise FarfieldError("farfield.ray needs Ray: pip install 'farfield[ray]'") from error
+        raise FarfieldError("farfield.ray needs Ray: pip install ray") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     return ray
@@ -103,16 +105,27 @@ class _Part:
         """Return the version of farfield here, so that the start is not set before all nodes are there."""
         return subprocess.run([program(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
-    def run(self, text: str | None, url: str | None, keywords: dict[str, Any], name: str) -> bool:
-        """Make the run of a scenario's text, or of a URL. Returns true once it was measured."""
+    def run(self, text: str | None, url: str | None, keywords: dict[str, Any], name: str) -> str | None:
+        """Make the run of a scenario's text, or of a URL.
+
+        Returns once it was measured: why it ended before its end, or None.
+        """
         place = self.place(name)
-        if text is None:
-            run_here(url, out=place, **keywords)
-        else:
-            file = Path(self._folder, f"{name}.toml")
-            file.write_text(text, "utf-8")
-            run_here(file, out=place, **keywords)
-        return True
+        what: Scenario = url
+        if text is not None:
+            what = Path(self._folder, f"{name}.toml")
+            what.write_text(text, "utf-8")
+        try:
+            run_here(what, out=place, **keywords)
+        except (Aborted, Interrupted) as error:
+            if error.run is None:
+                raise
+            return str(error)
+        return None
+
+    def where(self, name: str) -> str:
+        """Return the host and the path of a run directory here."""
+        return f"{socket.gethostname()}:{self.place(name)}"
 
     def files(self, name: str) -> list[tuple[str, int]]:
         """Return the files of a run directory with their lengths in bytes."""
@@ -139,13 +152,13 @@ def _file_in(place: Path, name: str) -> Path:
     return place / path
 
 
-def _fetch(ray: Any, actor: Any, place: Path) -> None:
+def _fetch(ray: Any, actor: Any, place: Path, patience_s: float) -> None:
     """Fetch the run directory of an actor, a chunk at a time, so that samples of any length fit."""
     place.mkdir(parents=True)
-    for name, length in ray.get(actor.files.remote("part")):
+    for name, length in ray.get(actor.files.remote("part"), timeout=patience_s):
         with open(_file_in(place, name), "xb") as file:
             while file.tell() < length:
-                chunk = ray.get(actor.read.remote("part", name, file.tell()))
+                chunk = ray.get(actor.read.remote("part", name, file.tell()), timeout=patience_s)
                 if not chunk:
                     raise FarfieldError(f"{name} of a part became shorter while it was fetched")
                 file.write(chunk)
@@ -170,8 +183,10 @@ def _sent(scenario: Scenario) -> tuple[str | None, str | None]:
 
 
 @contextlib.contextmanager
-def _placed(ray: Any, machines: int, processors: float, patience_s: float) -> Iterator[list[Any]]:
-    """Yield an actor on each of so many nodes, no two on one."""
+def _placed(
+    ray: Any, machines: int, processors: float, patience_s: float, kept: list[Any]
+) -> Iterator[list[Any]]:
+    """Yield an actor on each of so many nodes, no two on one; those in ``kept`` leave what they have written."""
     from ray.util.placement_group import placement_group, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
@@ -192,7 +207,9 @@ def _placed(ray: Any, machines: int, processors: float, patience_s: float) -> It
     finally:
         # A part that is under way, or lost, leaves its temporary folder.
         with contextlib.suppress(Exception):
-            ray.wait([actor.end.remote() for actor in actors], num_returns=len(actors), timeout=2)
+            ends = [actor.end.remote() for actor in actors if actor not in kept]
+            if ends:
+                ray.wait(ends, num_returns=len(ends), timeout=2)
         for actor in actors:
             ray.kill(actor)
         remove_placement_group(group)
@@ -207,6 +224,7 @@ def run(
     start: Start | None = None,
     reserve: float = 1.0,
     patience_s: float = 60.0,
+    limit_s: float | None = None,
     set: Mapping[str, Any] | None = None,
     **keywords: Unpack[RunKeywords],
 ) -> Run:
@@ -214,23 +232,32 @@ def run(
 
     ``scenario`` and the keywords are those of `farfield.run`; the scenario names the server, and files that it names
     must lie at the same place on each node. ``reserve`` processors are reserved on each node, for which
-    ``patience_s`` is waited. ``out`` is the run directory of the sum; parts lie beside it in ``out-parts``. ``check`` is that of
-    `farfield.run`.
+    ``patience_s`` is waited, as for each file of a part. ``limit_s`` is the time after which a part that has not ended
+    is lost; without it a part is waited for as long as its node is there. ``out`` is the run directory of the sum; parts
+    lie beside it in ``out-parts``; neither may exist. ``check`` is that of `farfield.run`.
 
-    A part whose node is lost, or that could not be made, is missing: the run is then invalid and names it, and
-    ``run.messages`` has the reason. Raises as `farfield.run` does, and FarfieldError if no part came back.
+    A part whose node is lost, or that could not be made or fetched, is missing: the run is then invalid and names it,
+    and ``run.messages`` has the reason. What was not fetched stays on its node. Raises as `farfield.run` does, and
+    FarfieldError if no part came back.
     """
     if machines < 1:
         raise ScenarioError(f"machines: {machines} machines make no run")
+    for name, why in (("part", "each machine has one"), ("start_at", "`start` says when the parts start")):
+        if keywords.get(name) is not None:
+            raise ScenarioError(f"{name} is no keyword of farfield.ray.run: {why}")
     own = {**keywords, "set": set}
     # What is wrong in them is refused here, before the cluster is asked.
     words = words_of("run", own)
     text, url = _sent(scenario)
     simulated = _is_simulated(text, url, words)
-    ray = _ray()
-    place = Path(os.path.abspath(out)) if out is not None else _new_folder("ray")
+    place = Path(os.path.abspath(word_of(out, "out"))) if out is not None else _new_folder("ray")
     parts_folder = place.with_name(place.name + "-parts")
-    with _placed(ray, machines, reserve, patience_s) as actors:
+    for folder in (place, parts_folder):
+        if os.path.lexists(folder):
+            raise FarfieldError(f"{folder} exists; name another folder with out=, or remove it")
+    ray = _ray()
+    kept: list[Any] = []
+    with _placed(ray, machines, reserve, patience_s, kept) as actors:
         _same_version(ray, actors, patience_s)
         # Virtual time waits for nobody.
         how = None if simulated else start or AtOneTime()
@@ -239,11 +266,16 @@ def run(
             common = {} if how is None else how.keywords(number, machines)
             part = {"part": f"{number}/{machines}", **common}
             runs.append(actor.run.remote(text, url, {**own, **part}, "part"))
-        made, lost = _collect(ray, actors, runs, parts_folder)
+        fetching = _Fetching(ray, actors, parts_folder, patience_s, limit_s, kept)
+        made, lost = fetching.collect(runs)
     if not made:
         raise FarfieldError("no part of the run came back: " + "; ".join(f"{one.part}: {one.reason}" for one in lost))
-    whole = merge(made, out=place)
+    try:
+        whole = merge(made, out=place)
+    except FarfieldError as error:
+        raise type(error)(f"{error}; the parts are in {parts_folder}", run=error.run) from error
     whole.messages += "".join(f"part {one.part} is missing: {one.reason}\n" for one in lost)
+    whole.messages += "".join(f"part {part} ended early: {reason}\n" for part, reason in fetching.early)
     return whole.raise_if_failed() if check else whole
 
 
@@ -265,35 +297,86 @@ def _as_file(text: str) -> Iterator[list[str]]:
         yield ["--", file.name]
 
 
-def _collect(ray: Any, actors: list[Any], runs: list[Any], folder: Path) -> tuple[list[Path], list[LostPart]]:
-    """Fetch the parts as they end.
+class _Fetching:
+    """The parts of a run, fetched as they end."""
 
-    A part that is lost is in the log (`farfield.ray`) as soon as Ray knows.
-    """
-    made: dict[int, Path] = {}
-    lost: dict[int, LostPart] = {}
-    mistake: ScenarioError | None = None
-    waiting = {ended: number for number, ended in enumerate(runs, 1)}
-    while waiting:
-        (ended,), _ = ray.wait(list(waiting), num_returns=1)
-        number = waiting.pop(ended)
-        place = folder / f"part-{number}"
+    def __init__(
+        self,
+        ray: Any,
+        actors: list[Any],
+        folder: Path,
+        patience_s: float,
+        limit_s: float | None,
+        kept: list[Any],
+    ) -> None:
+        self._ray = ray
+        self._actors = actors
+        self._folder = folder
+        self._patience_s = patience_s
+        self._limit_s = limit_s
+        self._kept = kept
+        #: Parts that were measured, and ended before their end, with the reasons.
+        self.early: list[tuple[str, str]] = []
+
+    def collect(self, runs: list[Any]) -> tuple[list[Path], list[LostPart]]:
+        """Return the directories of the parts, and those that are lost.
+
+        A part that is lost is in the log (`farfield.ray`) as soon as Ray knows. Raises ScenarioError.
+        """
+        made: dict[int, Path] = {}
+        lost: dict[int, LostPart] = {}
+        mistake: ScenarioError | None = None
+        deadline = None if self._limit_s is None else time.monotonic() + self._limit_s
+        waiting = {ended: number for number, ended in enumerate(runs, 1)}
+        while waiting:
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=left_s)
+            for ended in ready or list(waiting):
+                number = waiting.pop(ended)
+                found = self._part(number, ended if ready else None)
+                if isinstance(found, Path):
+                    made[number] = found
+                    continue
+                reason, cause = found
+                mistake = mistake or (cause if isinstance(cause, ScenarioError) else None)
+                lost[number] = LostPart(self._name(number), reason)
+                _LOG.warning("part %s is missing: %s", lost[number].part, reason)
+        if mistake is not None:
+            raise ScenarioError(str(mistake)) from mistake
+        return [made[number] for number in sorted(made)], [lost[number] for number in sorted(lost)]
+
+    def _name(self, number: int) -> str:
+        return f"{number}/{len(self._actors)}"
+
+    def _part(self, number: int, ended: Any) -> Path | tuple[str, Exception | None]:
+        """Fetch a part. Returns its directory, or the reason why it is lost, with what was raised there."""
+        if ended is None:
+            return f"it had not ended after {self._limit_s:g} s", None
+        actor, place = self._actors[number - 1], self._folder / f"part-{number}"
+        measured = False
         try:
-            ray.get(ended)
-            _fetch(ray, actors[number - 1], place)
-            made[number] = place
-            continue
-        except ray.exceptions.RayTaskError as error:
+            early = self._ray.get(ended)
+            measured = True
+            _fetch(self._ray, actor, place, self._patience_s)
+        except self._ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else error
-            mistake = mistake or (cause if isinstance(cause, ScenarioError) else None)
-            reason = str(cause)
-        except ray.exceptions.RayError as error:
-            reason = f"its node was lost ({type(error).__name__})"
-        lost[number] = LostPart(f"{number}/{len(actors)}", reason)
-        _LOG.warning("part %s is missing: %s", lost[number].part, reason)
-    if mistake is not None:
-        raise ScenarioError(str(mistake)) from mistake
-    return [made[number] for number in sorted(made)], [lost[number] for number in sorted(lost)]
+            return f"{cause}{self._left(actor) if measured else ''}", cause
+        except self._ray.exceptions.RayError as error:
+            what = "it could not be fetched" if measured else "its node was lost"
+            return f"{what} ({type(error).__name__}){self._left(actor) if measured else ''}", None
+        except (OSError, FarfieldError) as error:
+            return f"it could not be fetched: {error}{self._left(actor)}", None
+        if early is not None:
+            self.early.append((self._name(number), early))
+        return place
+
+    def _left(self, actor: Any) -> str:
+        """Leave what an actor has written; return the place, in words."""
+        self._kept.append(actor)
+        try:
+            return f"; it is in {self._ray.get(actor.where.remote('part'), timeout=self._patience_s)}"
+        except self._ray.exceptions.RayError:
+            return ""
 
 
 def _same_version(ray: Any, actors: list[Any], patience_s: float) -> None:
@@ -381,17 +464,28 @@ def sweep(
     if repeats < 1 or tries < 1:
         raise ScenarioError("sweep: repeats and tries are at least 1")
     all_points = list(points) if points is not None else _combinations(vary or {})
-    for point in all_points:
-        for key, value in point.items():
-            toml_value(value, key)
+    for where, settings in [("set", set or {}), *(("points", point) for point in all_points)]:
+        for key, value in settings.items():
+            toml_value(value, key_of(key, where))
+            if key in ("seed", "plane"):
+                raise ScenarioError(f"{where}: farfield.ray.sweep gives each run its {key}; leave it out")
+    for name, own_value in (("plane", "simulated"), ("workers", 1)):
+        if keywords.get(name) not in (None, own_value):
+            raise ScenarioError(f"{name}: runs of farfield.ray.sweep have {own_value!r}; leave it out")
+    for name in ("part", "start_at"):
+        if keywords.get(name) is not None:
+            raise ScenarioError(f"{name} is no keyword of farfield.ray.sweep: its runs are whole, and simulated")
     own = {**keywords, "plane": "simulated", "workers": 1}
-    seed = own.pop("seed", 1)
-    if not isinstance(seed, int):
+    seed = own.pop("seed", None)
+    seed = 1 if seed is None else seed
+    if not isinstance(seed, int) or isinstance(seed, bool):
         raise ScenarioError(f"seed: write a whole number, and not {seed!r}")
     words_of("run", {**own, "set": set})
     text, url = _sent(scenario)
+    folder = Path(os.path.abspath(word_of(out, "out"))) if out is not None else _new_folder("ray-sweep")
+    if os.path.lexists(folder) and not (folder.is_dir() and not os.listdir(folder)):
+        raise FarfieldError(f"{folder} exists; name another folder with out=, or remove it")
     ray = _ray()
-    folder = Path(os.path.abspath(out)) if out is not None else _new_folder("ray-sweep")
     one_run = ray.remote(num_cpus=1, max_retries=tries - 1)(_simulated)
     planned = [(number, repeat) for repeat in range(1, repeats + 1) for number in range(len(all_points))]
     waiting = {}
@@ -428,6 +522,8 @@ def _fetched(ray: Any, reference: Any, place: Path) -> tuple[Run | None, str | N
         return None, str(cause)
     except ray.exceptions.RayError as error:
         return None, f"its node was lost ({type(error).__name__})"
+    except OSError as error:
+        return None, f"it could not be fetched: {error}"
 
 
 def _simulated(text: str | None, url: str | None, keywords: dict[str, Any]) -> dict[str, bytes]:

@@ -277,6 +277,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
 
     Raises FarfieldError if there is no run that this package reads.
     """
+    if "\0" in os.fsdecode(path):
+        raise FarfieldError(f"{path!r} is no run directory: it has a zero byte in it")
     directory = Path(path)
     if isinstance(path, str) and not directory.exists():
         directory = newest(path) or directory

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import farfield
 from farfield import _json
+from farfield._keywords import FLAGS, KEYS, OF_SCENARIOS
 from farfield.ray import _file_in, _ray
 from farfield.runs import SCHEMA_VERSION, summary_of
 from farfield.schema import capacity, summary, sweep, verify
@@ -78,6 +81,43 @@ class Documents(unittest.TestCase):
         )
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
+    def test_types_know_each_keyword_that_a_command_takes(self) -> None:
+        tree = ast.parse((PYTHON / "farfield/_keywords.py").read_text("utf-8"))
+        names: dict[str, set[str]] = {"TypedDict": set()}
+        for found in ast.walk(tree):
+            if isinstance(found, ast.ClassDef):
+                own = {field.target.id for field in found.body if isinstance(field, ast.AnnAssign)}  # type: ignore[union-attr]
+                (base,) = found.bases
+                assert isinstance(base, ast.Name)
+                # A field of the base must not have another type.
+                self.assertEqual(own & names[base.id], set(), found.name)
+                names[found.name] = own | names[base.id]
+        for command, flags in FLAGS.items():
+            takes = {*flags, *(KEYS if command in OF_SCENARIOS else ())}
+            self.assertEqual(names[f"{command.capitalize()}Keywords"], takes, command)
+
+    def test_a_class_is_read_by_two_threads_at_once(self) -> None:
+        @dataclasses.dataclass
+        class Own:
+            a: int
+            b: int
+
+        inner: list[Any] = []
+        fields = dataclasses.fields
+
+        def as_another_thread_reads(kind: Any) -> Any:
+            # In the midst of the first look at the class.
+            for field in fields(kind):
+                yield field
+                if field.name == "a" and not inner:
+                    inner.append("reads")
+                    inner.append(_json.read(kind, {"a": 1, "b": 2}))
+
+        with unittest.mock.patch.object(_json.typing, "get_type_hints", lambda kind: {"a": int, "b": int}):
+            with unittest.mock.patch.object(_json.dataclasses, "fields", as_another_thread_reads):
+                self.assertEqual(_json.read(Own, {"a": 1, "b": 2}), Own(1, 2))
+        self.assertEqual(inner, ["reads", Own(1, 2)])
+
     def test_the_package_reads_the_version_that_the_program_writes(self) -> None:
         text = (PYTHON.parent / "crates/farfield-measure/src/summary.rs").read_text()
         self.assertIn(f"SCHEMA_VERSION: u32 = {SCHEMA_VERSION};", text)
@@ -111,6 +151,8 @@ class Directories(InFolder):
     def test_a_run_of_another_version_is_refused_by_its_version(self) -> None:
         self.write('{"schema_version": 99}')
         self.assert_refused("schema version 99", "use a newer one")
+        with self.assertRaisesRegex(farfield.FarfieldError, "zero byte"):
+            farfield.open_run("run\0")
         self.write('{"schema_version": 1}')
         self.assert_refused("schema version 1, by an older farfield", "has no")
 
@@ -120,10 +162,35 @@ class Directories(InFolder):
                 _file_in(self.folder / "run", name)
         self.assertEqual(_file_in(self.folder / "run", "inputs/a.csv"), self.folder / "run/inputs/a.csv")
 
-    def test_without_ray_the_extra_is_named(self) -> None:
+    def test_without_ray_it_is_named(self) -> None:
         with unittest.mock.patch.dict(sys.modules, {"ray": None}):
-            with self.assertRaisesRegex(farfield.FarfieldError, r"pip install 'farfield\[ray\]'"):
+            with self.assertRaisesRegex(farfield.FarfieldError, "needs Ray: pip install ray$"):
                 _ray()
+
+    def test_runs_of_earlier_versions_are_opened(self) -> None:
+        rates = {}
+        for directory in sorted((PYTHON.parent / "crates/farfield/tests/old_runs").iterdir()):
+            run = farfield.open_run(directory)
+            self.assertTrue(run.valid, directory)
+            written = json.loads((directory / "summary.json").read_bytes())["steady"]["rates"]
+            # They counted whole replies with success, by another name.
+            self.assertEqual(run.rate, written["completed_per_s"])
+            assert run.summary.steady.rates is not None
+            self.assertIsNone(run.summary.steady.rates.completed_per_s)
+            rates[directory.name] = run.rate
+        self.assertGreaterEqual(len(rates), 3)
+
+    def test_a_run_is_valid_once_it_is_over_and_no_check_has_failed(self) -> None:
+        directory = PYTHON.parent / "crates/farfield/tests/old_runs/columns-6"
+        document = json.loads((directory / "summary.json").read_bytes())
+        self.write(json.dumps(document))
+        self.assertTrue(farfield.open_run("run").valid)
+        self.write(json.dumps({**document, "complete": False, "incomplete_reason": "a signal"}))
+        ended = farfield.open_run("run")
+        self.assertEqual((ended.valid, ended.cause), (False, "a signal"))
+        document["verdict"]["checks"][1]["state"] = "failed"
+        self.write(json.dumps(document))
+        self.assertFalse(farfield.open_run("run").valid)
 
     def test_last_is_the_newest(self) -> None:
         with self.assertRaisesRegex(farfield.FarfieldError, "farfield-runs has 0 runs"):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import enum
+import fractions
 import importlib
 import pathlib
 import random
 import unittest
+from contextlib import ExitStack
 from typing import Any
 
 import farfield
+from farfield._commands import points_file, vary_words
 from farfield._values import scenario_text, toml_value, word_of
 from farfield._words import words_of
 
@@ -65,6 +70,98 @@ class RoundTrip(unittest.TestCase):
             self.assert_reads_back({f"key{at}": value(3) for at in range(4)})
 
 
+#: Texts that a reader of values may take for something else.
+HOSTILE = [
+    *("1", "-1", "1.0", "1e5", "0x1f", "0b1", "true", "false", "inf", "nan", "+nan", "2026-11-29", "07:32:00", "1_0"),
+    *("", " ", " a ", "a b", "a,b", "(", ")", "a)", "](", "{", "}", "[1,2]", "{ a = 1 }", "'", '"', "''", '""', '"1"'),
+    *("it's", 'a "b", c', "\\", '\\"', "a\\", "a\nb", "\r\n", "\t", "\x00", "\x7f", "#", "a # b", "=", "a=b", "é", "🦀"),
+    *("1ms", "100/s", "p99", "\u2028", "\xa0", "-", "--help", "+", ".", "_"),
+]
+
+
+def parted(text: str) -> list[str]:
+    """The values of a factor, as crates/farfield-experiment/src/sweep/factor.rs parts them."""
+    parts, begin, depth, quote = [], 0, 0, None
+    for at, letter in enumerate(text):
+        if quote is not None:
+            quote = None if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{(":
+            depth += 1
+        elif letter in "]})":
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            parts.append(text[begin:at])
+            begin = at + 1
+    return [part.strip() for part in [*parts, text[begin:]]]
+
+
+def typed(text: str) -> Any:
+    """A value of ``--set``, as crates/farfield-scenario/src/overlay.rs reads it: TOML, or else a text."""
+    try:
+        document = tomllib.loads(f"value = {text.strip()}")
+        return document["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+@unittest.skipIf(tomllib is None, "Python 3.10 has no parser of TOML")
+class Points(unittest.TestCase):
+    def assert_come_back(self, values: list[Any]) -> None:
+        """The values are those of runs, by ``--vary`` and by a table of points."""
+        (word,) = vary_words({"note": values})
+        found = parted(word.removeprefix("--vary=note="))
+        self.assertEqual([typed(one) for one in found], values)
+        self.assertTrue(all(found), word)
+        with ExitStack() as stack:
+            with open(points_file([{"note": value} for value in values], stack), encoding="utf-8", newline="") as file:
+                rows = list(csv.reader(file))
+        # Cells lose the blanks around them, and an empty one is no value.
+        self.assertEqual([typed(row[0].strip()) for row in rows[1:]], values)
+        self.assertTrue(all(row[0] for row in rows))
+
+    def test_a_text_is_never_another_value(self) -> None:
+        self.assert_come_back(HOSTILE)
+        rng = random.Random(3)
+        letters = "ab01.,:'\"\\[]{}()=# \n\té-+eTx_"
+        self.assert_come_back(["".join(rng.choices(letters, k=rng.randrange(12))) for _ in range(2000)])
+
+    def test_other_values_stay_what_they_are(self) -> None:
+        self.assert_come_back([1, 1.5, True, ["a,b", 'c"d'], {"mean": "1s", "k": [1, '"']}, -3, "1"])
+
+    def test_plain_words_have_no_quotes(self) -> None:
+        self.assertEqual(vary_words({"network.rtt": ["1ms", "50ms"]}), ["--vary=network.rtt=1ms,50ms"])
+
+    def test_a_key_that_is_lacking_is_not_an_empty_text(self) -> None:
+        with ExitStack() as stack:
+            text = pathlib.Path(points_file([{"note": ""}, {"seed": 1}], stack)).read_text("utf-8")
+        self.assertEqual(list(csv.reader(text.splitlines())), [["note", "seed"], ['""', ""], ["", "1"]])
+
+    def test_what_is_no_key_is_refused(self) -> None:
+        for key in ["a=b", "", " ", "a\nb", 3]:
+            keys: Any = {key: ["x", "y"]}
+            with self.assertRaises(farfield.ScenarioError, msg=key):
+                vary_words(keys)
+            with self.assertRaises(farfield.ScenarioError, msg=key), ExitStack() as stack:
+                points_file([keys], stack)
+            with self.assertRaises(farfield.ScenarioError, msg=key):
+                words_of("run", {"set": keys})
+
+
+class Lengths(str, enum.Enum):
+    SHORT = "1s"
+
+
+class Users(enum.IntEnum):
+    FEW = 3
+
+
+class BytesPath:
+    def __fspath__(self) -> bytes:
+        return b"a b"
+
+
 class Refusals(unittest.TestCase):
     def assert_refused(self, document: dict[Any, Any], *words: str) -> None:
         with self.assertRaises(farfield.ScenarioError) as raised:
@@ -95,8 +192,29 @@ class Refusals(unittest.TestCase):
         self.assertEqual(toml_value(pathlib.Path("a b"), "k"), '"a b"')
         self.assertEqual(toml_value(True, "k"), "true")
         self.assertEqual(word_of(0.25, "k"), "0.25")
+        self.assertEqual(toml_value(Lengths.SHORT, "k"), '"1s"')
+        self.assertEqual([word_of(Lengths.SHORT, "k"), word_of(Users.FEW, "k")], ["1s", "3"])
+        path: Any = BytesPath()
+        self.assertEqual([word_of(path, "k"), toml_value(path, "k")], ["a b", '"a b"'])
+        with self.assertRaisesRegex(farfield.ScenarioError, "k: .*no number"):
+            toml_value(fractions.Fraction(10**400, 3), "k")
         with self.assertRaises(farfield.ScenarioError):
             toml_value(datetime.timedelta(seconds=-1), "k")
+
+
+    def test_a_time_of_numpy_has_its_unit(self) -> None:
+        try:
+            numpy: Any = importlib.import_module("numpy")
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        times: list[tuple[Any, str]] = [((2, "s"), "2000000000ns"), ((5, "ms"), "5000000ns"), ((7, "ns"), "7ns")]
+        for time, text in [*times, ((1, "m"), "60000000000ns"), ((20_000, "D"), f"{20_000 * 86_400}000000000ns")]:
+            self.assertEqual(word_of(numpy.timedelta64(*time), "k"), text)
+            self.assertEqual(toml_value(numpy.timedelta64(*time), "k"), f'"{text}"')
+        for time in [(1, "Y"), (-1, "s"), ("NaT",)]:
+            with self.assertRaises(farfield.ScenarioError, msg=time):
+                word_of(numpy.timedelta64(*time), "k")
+        self.assertEqual(word_of(numpy.int64(3), "k"), "3")
 
 
 class Keywords(unittest.TestCase):
