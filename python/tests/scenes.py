@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ class InFolder(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
         self.folder = Path(folder.name)
+
+    def program(self, script: str) -> Any:
+        """A shell script in the place of farfield, for as long as a block lasts."""
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o700)
+        return unittest.mock.patch.dict(os.environ, {"FARFIELD_PROGRAM": str(program)})
 
     def quick(self, **keywords: Any) -> farfield.Run:
         """A run of `QUICK`."""

@@ -10,10 +10,12 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
 import farfield
+from farfield import _child, _server
 
 from .scenes import InFolder
 
@@ -46,6 +48,15 @@ def children(pid: int) -> list[int]:
             found += own
             waiting += own
     return found
+
+
+#: A server of somebody's: its port is the first word.
+LISTENING = """
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    listener.accept()[0].close()
+"""
 
 
 class Interrupts(InFolder):
@@ -113,6 +124,44 @@ class Interrupts(InFolder):
         self.assertFalse(run.valid)
 
 
+#: A program that prints figures, and ends half a second after SIGINT.
+SLOW = """trap 'sleep 0.5; exit 130' INT
+echo $$ > number
+echo '{"kind":"figures"}'
+while :; do sleep 0.02; done"""
+
+
+class Presses(InFolder):
+    """Ctrl-C at moments at which a program of the tests' has just started, or is about to end."""
+
+    def assert_over(self) -> None:
+        self.assertTrue(ended(int(Path("number").read_text()), 2.0))
+
+    def test_ctrl_c_just_after_the_start_ends_the_run(self) -> None:
+        class Messages(_child.Messages):
+            def __init__(self, pipe: Any) -> None:
+                while not Path("number").exists():
+                    time.sleep(0.01)
+                signal.raise_signal(signal.SIGINT)
+                super().__init__(pipe)
+
+        with self.program(SLOW), unittest.mock.patch.object(_child, "Messages", Messages):
+            with self.assertRaises(farfield.KeyboardInterrupted):
+                farfield.run(out="run")
+        self.assert_over()
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_ctrl_c_outranks_what_a_callback_has_raised(self) -> None:
+        def fails(figures: dict[str, Any]) -> None:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            raise ZeroDivisionError
+
+        with self.program(SLOW), self.assertRaises(farfield.KeyboardInterrupted) as raised:
+            farfield.run(on_figures=fails, out="run")
+        self.assertIsInstance(raised.exception.__cause__, ZeroDivisionError)
+        self.assert_over()
+
+
 class Orphans(InFolder):
     def python(self, script: str) -> tuple[subprocess.Popen[str], str]:
         """A Python that has started something, and the line that it has printed."""
@@ -142,11 +191,33 @@ class Orphans(InFolder):
         for pid in started:
             self.assertTrue(ended(pid), pid)
 
+    def test_what_a_server_has_started_ends_too(self) -> None:
+        # The shell's child ignores SIGINT, as all that a shell starts in the background do.
+        script = (
+            "import farfield, signal\n"
+            "server = farfield.start_server(['/bin/sh', '-c', 'sleep 60 & exec \"$@\"', '-',"
+            f" {sys.executable!r}, '-c', {LISTENING!r}, '{{port}}'], 'http://127.0.0.1:{{port}}/')\n"
+            "print(server.url, flush=True)\n"
+            "signal.pause()\n"
+        )
+        python, line = self.python(script)
+        self.assertRegex(line, r"http://127.0.0.1:\d+/\n")
+        started = children(python.pid)
+        self.assertEqual(len(started), 3)
+        python.kill()
+        python.wait()
+        for pid in started:
+            self.assertTrue(ended(pid, 8.0), pid)
+
     def test_a_python_that_ends_takes_its_server_along(self) -> None:
         script = (
-            "import farfield, json, os\n"
+            "import farfield, json, os, signal\n"
             "server = farfield.serve()\n"
-            "print(json.dumps([server.url, os.getpid()]), flush=True)\n"
+            "forked = os.fork()\n"
+            "if forked == 0:\n"
+            "    os.close(1)\n"
+            "    while True: signal.pause()\n"
+            "print(json.dumps([server.url, os.getpid(), forked]), flush=True)\n"
             "input()\n"
         )
         environment = {**os.environ, "PYTHONPATH": PACKAGE}
@@ -154,9 +225,12 @@ class Orphans(InFolder):
             [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
         assert python.stdout is not None and python.stdin is not None
-        url, pid = json.loads(python.stdout.readline())
+        url, pid, forked = json.loads(python.stdout.readline())
+        self.addCleanup(os.kill, forked, signal.SIGKILL)
         self.assertTrue(url.startswith("http://127.0.0.1:"))
-        started = children(pid)
+        # A forked process, such as one of `multiprocessing`, does not keep it.
+        started = [child for child in children(pid) if child != forked]
+        self.assertGreaterEqual(len(started), 2)
         python.communicate("\n")
         for pid in started:
             self.assertTrue(ended(pid), pid)
@@ -168,7 +242,27 @@ class Servers(unittest.TestCase):
             self.assertNotEqual(server.url, other.url)
             self.assertTrue(server.running)
         self.assertFalse(server.running)
-        server.stop()
+        # Its number may be another process's by now.
+        with unittest.mock.patch.object(os, "killpg") as killed:
+            server.stop()
+        killed.assert_not_called()
+        self.assertTrue(server.stopped)
+
+    def test_a_port_is_the_servers_own(self) -> None:
+        command = [sys.executable, "-c", LISTENING, "{port}"]
+        with farfield.start_server(command, "http://127.0.0.1:{port}/") as own:
+            self.assertRegex(own.url, r"^http://127\.0\.0\.1:\d+/$")
+            port = own.url.rstrip("/").rpartition(":")[2]
+            idle = [sys.executable, "-c", "import time; time.sleep(60)"]
+            # As if the other one had come in between.
+            listens = _server._listens
+            answers = iter([False])
+            with unittest.mock.patch.object(_server, "_listens", lambda at: next(answers, True) and listens(at)):
+                with self.assertRaisesRegex(farfield.FarfieldError, rf"process \d+ listens on 127.0.0.1:{port}"):
+                    farfield.start_server(idle, own.url, ready_s=0.3)
+                answers = iter([False])
+                with self.assertRaisesRegex(farfield.FarfieldError, "(?s)ended with 1: .*in use"):
+                    farfield.start_server([*command[:-1], port], own.url)
 
     def test_tls_has_a_pin(self) -> None:
         with farfield.serve(tls=True) as server:

@@ -170,12 +170,8 @@ class Programs(InFolder):
                 farfield.program()
 
     def assert_of_program(self, script: str, kind: type[Exception], words: str) -> None:
-        program = self.folder / "program"
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o700)
-        with unittest.mock.patch.dict(os.environ, {"FARFIELD_PROGRAM": str(program)}):
-            with self.assertRaisesRegex(kind, words):
-                farfield.run(out="run")
+        with self.program(script), self.assertRaisesRegex(kind, words):
+            farfield.run(out="run")
 
     def test_a_program_that_ends_in_another_way(self) -> None:
         self.assert_of_program("kill -9 $$", farfield.FarfieldError, "signal 9 .SIGKILL")
