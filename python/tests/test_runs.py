@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import farfield
+from farfield.comparison import Against, Comparison, Condition, LeftOut, Side, _Compared, _Document
+from farfield.schema.capacity import AnswerFound
 
 from .scenes import CALM, QUICK, InFolder
 
@@ -53,14 +56,14 @@ class Runs(InFolder):
     def test_files_that_a_dict_names_are_in_the_working_folder(self) -> None:
         Path("body.txt").write_text("hello")
         request = {"path": "/", "method": "POST", "body": {"file": "body.txt"}}
-        run = farfield.run({**QUICK, "requests": {"request": [request]}}, out="run")
+        run = farfield.run({**QUICK, "requests": {"request": [request]}}, no_report=True, out="run")
         self.assertTrue(run.valid, run.cause)
 
     def test_a_path_that_looks_like_a_flag_or_a_url_is_a_file(self) -> None:
         for name in ["--help", "-c", "last"]:
             Path(name).write_text(farfield.scenario_text(QUICK))
-            self.assertTrue(farfield.run(Path(name), out=f"of{name}").valid)
-        self.assertTrue(farfield.run("-c", out="-out").valid)
+            self.assertTrue(farfield.run(Path(name), no_report=True, out=f"of{name}").valid)
+        self.assertTrue(farfield.run("-c", no_report=True, out="-out").valid)
         self.assertTrue(Path("-out/summary.json").exists())
 
     def test_mistakes_are_scenario_errors_with_their_place(self) -> None:
@@ -133,7 +136,7 @@ class Runs(InFolder):
         seen: list[dict[str, Any]] = []
         with farfield.serve() as server:
             run = farfield.run(
-                server.url, users=2, think="10ms", duration=2.5, warm_up=0, set=CALM, on_figures=seen.append
+                server.url, users=2, think="50ms", duration=1.4, warm_up=0, set=CALM, on_figures=seen.append
             )
         self.assertGreaterEqual(len(seen), 1)
         self.assertIn("rows", seen[0])
@@ -153,9 +156,11 @@ class Runs(InFolder):
         self.assertIn("<html", run.report.read_text())
         self.assertIn(": valid", run.text("markdown"))
         self.assertIn("valid", repr(run))
+        with self.program("echo half; kill -9 $$"), self.assertRaisesRegex(farfield.FarfieldError, "SIGKILL"):
+            run.text()
 
     def test_html_of_a_run_is_escaped(self) -> None:
-        run = farfield.run({**QUICK, "name": "<script>alert(1)</script>", "note": "<b>"}, out="run")
+        run = self.quick(out="run", name="<script>alert(1)</script>", note="<b>")
         html = run._repr_html_()
         self.assertNotIn("<script", html)
         self.assertIn("&lt;script&gt;", html)
@@ -182,9 +187,19 @@ class Programs(InFolder):
         self.assert_of_program("head -c 3000000 /dev/zero >&2; echo end >&2; exit 1", farfield.FarfieldError, "end$")
 
 
+#: A shorter simulation still.
+BRIEF: dict[str, Any] = {**QUICK, "run": {"duration": "300ms", "warm-up": "50ms"}}
+
+
+def notes(swept: farfield.Sweep) -> list[str | None]:
+    """The notes of the runs of a sweep."""
+    return [run.summary.heading.note for run in swept.runs]
+
+
 class Many(InFolder):
     def test_a_sweep_has_points_runs_and_a_table(self) -> None:
-        swept = farfield.sweep(QUICK, vary={"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}, repeats=2, out="s")
+        vary: dict[str, list[Any]] = {"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}
+        swept = farfield.sweep(BRIEF, vary=vary, repeats=2, out="s")
         self.assertEqual((len(swept.points), len(swept.runs)), (4, 8))
         self.assertEqual({setting.key for setting in swept.points[0].settings}, {"network.rtt", "load.users"})
         self.assertTrue(all(run.valid for run in swept.raise_if_invalid().runs))
@@ -192,7 +207,7 @@ class Many(InFolder):
         self.assertIn("network.rtt", swept._repr_html_())
         # The same call makes no run again.
         times = [run.directory.stat().st_mtime_ns for run in swept.runs]
-        again = farfield.sweep(QUICK, vary={"network.rtt": ["1ms", "20ms"], "load.users": [2, 4]}, repeats=2, out="s")
+        again = farfield.sweep(BRIEF, vary=vary, repeats=2, out="s")
         self.assertEqual([run.directory.stat().st_mtime_ns for run in again.runs], times)
         self.assertEqual(again.points, swept.points)
 
@@ -201,25 +216,32 @@ class Many(InFolder):
         self.assertIn("p95", compared._repr_html_())
         self.assertIn("p95", compared.markdown)
 
-    def test_points_of_a_list_with_texts_that_csv_would_part(self) -> None:
-        points: list[dict[str, Any]] = [{"load.users": 2, "note": 'a, "b"'}, {"load.users": 3}]
-        swept = farfield.sweep(QUICK, points=points, repeats=1, out="s")
-        notes = [farfield.open_run(run).summary.heading.note for run in swept.runs]
-        self.assertEqual(sorted(map(str, notes)), ["None", 'a, "b"'])
-        texts = ['a, "b"', "[1,2]", "it's", "{"]
-        varied = farfield.sweep(QUICK, vary={"note": texts}, repeats=1, out="v")
-        self.assertEqual(sorted(str(run.summary.heading.note) for run in varied.runs), sorted(texts))
+    def test_texts_of_points_arrive_as_they_are(self) -> None:
+        points: list[dict[str, Any]] = [{"load.users": 3}, {"load.users": 2, "note": 'a, "b"'}, {"note": "true"}]
+        swept = farfield.sweep(BRIEF, points=points, repeats=1, out="s")
+        self.assertEqual(sorted(map(str, notes(swept))), ["None", 'a, "b"', "true"])
+        # A key that only some points have is a column too.
+        self.assertIn("<th>load.users</th><th>note</th>", swept._repr_html_())
+        texts = ['a, "b"', "[1,2]", "it's (", "{", "1", "\\"]
+        varied = farfield.sweep(BRIEF, vary={"note": texts}, repeats=1, out="v")
+        self.assertEqual(sorted(map(str, notes(varied))), sorted(texts))
 
     def test_a_sweep_whose_runs_do_not_count_is_raised_by_choice(self) -> None:
         flood = {**QUICK, "load": {"model": "open", "arrivals": "500/s", "users-max": 2}}
+        # Long enough for the check to judge.
         swept = farfield.sweep(flood, vary={"network.rtt": ["1ms", "2ms"]}, repeats=1, out="s")
+        with self.assertRaisesRegex(farfield.InvalidRun, "has no valid run to compare: .*dropped-arrivals"):
+            farfield.compare(*swept.runs)
         with self.assertRaisesRegex(farfield.InvalidRun, "network.rtt = 1ms: dropped-arrivals"):
             swept.raise_if_invalid()
         self.assertIn("2 runs were invalid", swept._repr_html_())
 
     def test_a_comparison_is_judged(self) -> None:
         near, far = self.quick(out="near", network_rtt="10ms"), self.quick(out="far", network_rtt="30ms")
-        compared = farfield.compare(near, far, fail_if="p50 +5%")
+        compared = farfield.compare("near", "far", fail_if="p50 +5%")
+        self.assertIs(compared.raise_if_invalid(), compared)
+        with self.assertRaisesRegex(farfield.ThresholdFailed, "p50 .*is exceeded for far, against near"):
+            compared.raise_if_failed()
         self.assertTrue(compared.exceeded)
         self.assertEqual(compared.conditions[0].judgements, ["exceeded"])
         change = compared.row("p50").change
@@ -228,9 +250,29 @@ class Many(InFolder):
         self.assertIn("network.rtt", [changed.key for changed in compared.others[0].inputs])
         with self.assertRaisesRegex(farfield.ScenarioError, "nonsense"):
             farfield.compare(near, far, metric="nonsense")
+        # Names begin at the folder of the call, wherever it is read.
+        os.chdir("/")
+        self.assertIn("near", str(compared))
+        self.assertIn("far", compared.markdown)
+
+    def test_a_comparison_that_decides_nothing_is_raised_by_choice(self) -> None:
+        def compared(judgement: str, runs: int = 1) -> Comparison:
+            left_out = [LeftOut(run="b", reason="it is invalid (arrivals)")]
+            base, other = [Side(name=name, runs=count, left_out=left_out, load="") for name, count in (("a", 1), ("b", runs))]
+            against = Against(side=other, evidence="pairs", rows=[], inputs=[], notes=[])
+            limit = Condition(condition="p50 +5%", judgements=[judgement])
+            return Comparison([], _Document(comparison=_Compared(level=0.95, base=base, others=[against]), conditions=[limit]), 0)
+
+        kept = compared("kept")
+        self.assertIs(kept.raise_if_failed(), kept)
+        with self.assertRaisesRegex(farfield.InvalidRun, r"p50 \+5% is undecided for b, against a; more repeats"):
+            compared("undecided").raise_if_failed()
+        for method in (Comparison.raise_if_invalid, Comparison.raise_if_failed):
+            with self.assertRaisesRegex(farfield.InvalidRun, "b has no valid run to compare: b: it is invalid"):
+                method(compared("kept", runs=0))
 
     def test_parts_are_merged_into_the_run_of_one(self) -> None:
-        parts = [self.quick(out=f"part-{k}", part=f"{k}/2") for k in (1, 2)]
+        parts = [farfield.run(BRIEF, no_report=True, out=f"part-{k}", part=f"{k}/2") for k in (1, 2)]
         whole = farfield.merge(parts, out="whole")
         self.assertTrue(whole.valid, whole.cause)
         self.assertEqual(len(whole.summary.parts), 2)
@@ -240,14 +282,33 @@ class Many(InFolder):
         self.assertIn("parts", alone.cause or "")
         with self.assertRaises(farfield.FarfieldError):
             farfield.merge([parts[0], parts[0]], out="twice")
+        # The run that lies there is not the one that was asked for.
+        with self.assertRaises(farfield.FarfieldError) as raised:
+            farfield.merge(parts, out="alone")
+        self.assertIsNone(raised.exception.run)
+        self.assertFalse(farfield.open_run("alone").valid)
 
-    def test_a_capacity_is_found_with_its_interval(self) -> None:
+    def test_a_search_has_its_trials_and_its_answer(self) -> None:
         scenario = {**QUICK, "load": {"model": "open", "arrivals": "100/s"}}
-        found = farfield.capacity(scenario, slo=["p99<100ms", "errors<1%"], budget="2s", duration="500ms", out="c")
-        self.assertIn(found.report.answer.is_, ("found", "at-least", "less-than", "undecided"))
-        self.assertEqual(found.report.goals, ["p99<100ms", "errors<1%"])
-        self.assertGreater(len(found.report.trials), 0)
-        self.assertIn("goals kept", found._repr_html_())
+        # No load keeps this goal, however long the search has for it.
+        searched = farfield.capacity(scenario, slo=["p99<1us", "errors<1%"], budget="200ms", duration="200ms", out="c")
+        self.assertIn(searched.answer.is_, ("less-than", "undecided"))
+        self.assertEqual((searched.value, searched.interval), (None, None))
+        self.assertEqual(searched.report.goals, ["p99<1us", "errors<1%"])
+        self.assertEqual({point.kept for point in searched.report.curve}, {0})
+        self.assertIn("0 of 1", searched._repr_html_())
+        answer = AnswerFound(is_="found", value=5.0, low=4.0, high=6.0, method="x", at_load=1.0)
+        found = dataclasses.replace(searched, report=dataclasses.replace(searched.report, answer=answer))
+        self.assertEqual((found.value, found.interval, str(found)), (5.0, (4.0, 6.0), "5 requests/s (4 to 6)"))
+
+    def test_a_mistake_leaves_no_folder(self) -> None:
+        with self.assertRaisesRegex(farfield.ScenarioError, "usres"):
+            farfield.sweep(QUICK, vary={"load.usres": [1, 2]})
+        with self.assertRaises(farfield.ScenarioError):
+            farfield.capacity(QUICK, slo="p99<soon")
+        with self.assertRaises(farfield.ScenarioError):
+            farfield.sweep("nowhere.toml", vary={"load.users": [1, 2]})
+        self.assertEqual(os.listdir("."), [])
 
     def test_a_log_that_cannot_be_fitted_is_refused_with_the_reason(self) -> None:
         # One that can is fitted by the tutorial (test_pages).
@@ -266,7 +327,7 @@ class Samples(InFolder):
         if find_spec("pyarrow") is None:
             self.skipTest("PyArrow is not installed")
 
-    def test_samples_stream_into_libraries(self) -> None:
+    def test_samples_stream_into_libraries_that_are_there(self) -> None:
         import pyarrow
 
         run = self.quick(out="run")
@@ -284,19 +345,15 @@ class Samples(InFolder):
         if find_spec("pandas") is not None:
             self.assertEqual(len(run.series.to_pandas()), len(run.series))
 
-    def test_a_table_that_is_not_there_says_why(self) -> None:
-        run = self.quick(out="run")
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None, "polars": None}):
+            # The index has no farfield of this project's: no extra of it is named.
+            with self.assertRaisesRegex(farfield.FarfieldError, "pip install pyarrow$"):
+                run.samples.__arrow_c_stream__()
+            with self.assertRaisesRegex(farfield.FarfieldError, "pip install polars$"):
+                run.samples.to_polars()
         run.samples.path.unlink()
         with self.assertRaisesRegex(farfield.FarfieldError, "samples.parquet is not there"):
             run.samples.to_arrow()
-
-    def test_without_a_library_the_extra_is_named(self) -> None:
-        run = self.quick(out="run")
-        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None, "polars": None}):
-            with self.assertRaisesRegex(farfield.FarfieldError, r"pip install 'farfield\[arrow\]'"):
-                run.samples.__arrow_c_stream__()
-            with self.assertRaisesRegex(farfield.FarfieldError, "pip install polars"):
-                run.samples.to_polars()
 
 
 class Imports(unittest.TestCase):
