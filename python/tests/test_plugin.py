@@ -15,10 +15,16 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 #: Tests of somebody's: one a line of the table in `Plugin`.
 TESTS = f"""
-import farfield as package
+import pytest
 
+import farfield as package
+import farfield.runs
+
+SIMULATED = {{"plane": "simulated", "load": {{"users": 2, "think": "10ms"}}, "run": {{"duration": "1s"}}}}
 CALM = {CALM!r}
-SHORT = dict(users=2, think="10ms", duration=1, warm_up=0.2, set=CALM)
+SHORT = dict(users=2, think="10ms", duration=0.3, warm_up=0.1, set=CALM, no_report=True)
+#: A simulation that a threshold of its own ends.
+ABORTED = {{"plane": "simulated", "load": {{"users": 2, "think": "10ms"}}, "aborts": ["p99<1us"], "run": {{"duration": "60s"}}}}
 
 
 def test_kept(farfield):
@@ -36,20 +42,42 @@ def test_invalid_and_missed(farfield):
 
 
 def test_of_a_mistake(farfield):
-    farfield.load(farfield.serve(), duratoin=1)
+    farfield.load("http://127.0.0.1:9/", duratoin=1)
+
+
+def test_aborted(farfield):
+    farfield.load(ABORTED, no_report=True)
+
+
+def test_aborted_and_seen(farfield):
+    with pytest.raises(package.Aborted):
+        farfield.run(ABORTED, no_report=True)
+    assert [run.summary.complete for run in farfield.runs] == [False]
+
+
+def test_aborted_and_invalid(farfield, monkeypatch):
+    late = package.runs.Check(name="lateness-p99", what="Requests were late.", state="failed", measured=1.0, limit=0.0, unit="ns")
+    monkeypatch.setattr(package.Run, "failed_checks", [late])
+    farfield.load(ABORTED, no_report=True)
+
+
+def test_of_a_server_that_the_test_has_stopped(farfield):
+    with farfield.serve():
+        pass
+    assert farfield.run(SIMULATED).valid
 
 
 def test_of_a_server_that_ends(farfield):
     server = farfield.start(
-        ["{sys.executable}", "-c", "import socket as s; l = s.create_server(('127.0.0.1', 48721)); "
+        ["{sys.executable}", "-c", "import socket as s; l = s.create_server(('127.0.0.1', {{port}})); "
          "[l.accept() for _ in range(3)]; raise SystemExit('out of memory')"],
-        "http://127.0.0.1:48721/",
+        "http://127.0.0.1:{{port}}/",
     )
     farfield.load(server, **SHORT)
 
 
 def test_judged_by_itself(farfield):
-    run = farfield.run({{"plane": "simulated", "load": {{"users": 2, "think": "10ms"}}, "run": {{"duration": "1s"}}}})
+    run = farfield.run(SIMULATED, no_report=True)
     assert isinstance(run, package.Run)
     assert farfield.judge(run) is run
 """
@@ -88,6 +116,10 @@ class Plugin(InFolder):
                 "missed": "FAILED",
                 "invalid_and_missed": "SKIPPED",
                 "of_a_mistake": "FAILED",
+                "aborted": "FAILED",
+                "aborted_and_seen": "PASSED",
+                "aborted_and_invalid": "SKIPPED",
+                "of_a_server_that_the_test_has_stopped": "PASSED",
                 "of_a_server_that_ends": "FAILED",
                 "judged_by_itself": "PASSED",
             },
@@ -97,4 +129,7 @@ class Plugin(InFolder):
         self.assertRegex(text, r"SKIPPED .*the run is invalid, so nothing is known of the server: .*succe")
         self.assertRegex(text, r"did you mean duration")
         self.assertRegex(text, r"ended by itself: out of memory")
+        # With the summary of what was measured until then.
+        self.assertRegex(text, r"p99<1us was broken; what was measured is in (?s:.*)INCOMPLETE +the threshold")
+        self.assertRegex(text, r"test_aborted_and_invalid: lateness-p99: Requests were late")
         self.assertRegex(text, r"farfield: invalid runs.*\n.*test_invalid_and_missed: ")
