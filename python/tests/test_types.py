@@ -23,6 +23,9 @@ farfield.run("http://127.0.0.1/", duratoin=3)
 answer: str = farfield.capacity("a.toml", slo="p99<1s").value
 with farfield.serve(service_time="1ms") as server:
     text: str = server.url
+# Keys that are flags of another command.
+farfield.capacity("a.toml", slo="p99<1s", note="a", name="b", capture=1, requests={})
+farfield.sweep("a.toml", vary={"load.users": [1, 2]}, note="a", name="b")
 """
 
 
@@ -33,7 +36,7 @@ class Types(InFolder):
             self.skipTest("mypy is not installed")
 
     def mypy(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "mypy", "--cache-dir", str(self.folder / "cache"), *words]
+        command = [sys.executable, "-m", "mypy", "--cache-dir=/dev/null", *words]
         environment = {**os.environ, "MYPYPATH": str(PYTHON)}
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 

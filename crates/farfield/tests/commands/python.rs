@@ -78,6 +78,11 @@ fn python_keeps_what_ctrl_c_ends_and_leaves_no_process() {
 }
 
 #[test]
+fn python_makes_one_run_of_parts_over_a_cluster() {
+    module("python_makes_one_run_of_parts_over_a_cluster", "tests.test_ray", "json");
+}
+
+#[test]
 fn pytest_skips_a_test_whose_run_is_invalid() {
     module("pytest_skips_a_test_whose_run_is_invalid", "tests.test_plugin", "pytest");
 }
