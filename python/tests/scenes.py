@@ -18,6 +18,8 @@ QUICK: dict[str, Any] = {
     "run": {"duration": "1s", "warm-up": "200ms"},
     "simulated": {"service-time": {"distribution": "exponential", "mean": "2ms"}},
 }
+#: A shorter one still.
+BRIEF: dict[str, Any] = {**QUICK, "run": {"duration": "300ms", "warm-up": "50ms"}}
 #: Limits of the verdict that a machine busy with other tests keeps.
 CALM = {
     f"verdict.{name}": limit

@@ -74,7 +74,7 @@ class Interrupts(InFolder):
                 signal.raise_signal(signal.SIGINT)
 
         with self.assertRaises(farfield.KeyboardInterrupted) as raised:
-            farfield.run(self.server.url, users=2, think="10ms", duration=60, warm_up=0, on_figures=press, out="run")
+            farfield.run(self.server.url, users=2, think="50ms", duration=60, warm_up=0, on_figures=press, out="run")
         run = raised.exception.run
         assert run is not None
         self.assertNotIsInstance(raised.exception, Exception)
@@ -89,7 +89,7 @@ class Interrupts(InFolder):
         timer.start()
         self.addCleanup(timer.join)
         with self.assertRaises(KeyboardInterrupt):
-            farfield.run(self.server.url, users=1, think="10ms", duration=60, warm_up=0, out="run")
+            farfield.run(self.server.url, users=1, think="50ms", duration=60, warm_up=0, out="run")
         self.assertFalse(farfield.open_run("run").summary.complete)
 
     def test_a_signal_from_elsewhere_is_an_error_with_the_run(self) -> None:
@@ -99,7 +99,7 @@ class Interrupts(InFolder):
                     os.kill(pid, signal.SIGTERM)
 
         with self.assertRaises(farfield.Interrupted) as raised:
-            farfield.run(self.server.url, users=1, think="10ms", duration=60, warm_up=0, on_figures=end_it, out="run")
+            farfield.run(self.server.url, users=1, think="50ms", duration=60, warm_up=0, on_figures=end_it, out="run")
         assert raised.exception.run is not None
         self.assertFalse(raised.exception.run.valid)
 
@@ -108,7 +108,7 @@ class Interrupts(InFolder):
 
         def kill_it(figures: dict[str, Any]) -> None:
             seen.append(1)
-            if len(seen) < 3:
+            if len(seen) < 2:
                 return
             for pid in children(os.getpid()):
                 if b"--format=jsonl" in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -116,7 +116,7 @@ class Interrupts(InFolder):
 
         with self.assertRaisesRegex(farfield.FarfieldError, "SIGKILL") as raised:
             farfield.run(
-                self.server.url, users=1, think="10ms", duration=60, warm_up=0, on_figures=kill_it, out="run"
+                self.server.url, users=1, think="50ms", duration=60, warm_up=0, on_figures=kill_it, out="run"
             )
         run = raised.exception.run
         assert run is not None
@@ -178,7 +178,7 @@ class Orphans(InFolder):
         script = (
             "import farfield, json, sys\n"
             "server = farfield.serve()\n"
-            "farfield.run(server.url, users=1, think='10ms', duration=60, out='run',"
+            "farfield.run(server.url, users=1, think='50ms', duration=60, out='run',"
             " on_figures=lambda figures: (print('runs', flush=True)))\n"
         )
         python, line = self.python(script)

@@ -13,10 +13,7 @@ import farfield.ray
 from farfield.ray import _Part
 
 from .ray_stub import ActorDiedError, Cluster
-from .scenes import QUICK, InFolder
-
-#: A shorter simulation still.
-BRIEF: dict[str, Any] = {**QUICK, "run": {"duration": "300ms", "warm-up": "50ms"}}
+from .scenes import BRIEF, InFolder
 
 
 class OnCluster(InFolder):
@@ -39,6 +36,10 @@ class Runs(OnCluster):
         self.assertTrue(whole.valid, whole.cause)
         self.assertEqual([part.part for part in whole.summary.parts], ["1/2", "2/2"])
         self.assertEqual(sorted(os.listdir(".")), ["whole", "whole-parts"])
+        parts = [farfield.open_run(f"whole-parts/part-{number}") for number in (1, 2)]
+        requests = [part.summary.steady.requests for part in parts]
+        self.assertTrue(all(requests))
+        self.assertEqual(whole.summary.steady.requests, sum(requests))
         self.assertEqual((self.left(), whole.messages), ([], ""))
 
     def test_a_folder_that_is_there_is_refused_before_anything_starts(self) -> None:
