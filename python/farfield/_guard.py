@@ -1,4 +1,6 @@
-"""Runs a command, and ends it, with what it has started, when the process that asked for it is gone, however that ended.
+"""Runs a command, and ends it, with what it has started, when the process that asked for it is gone.
+
+That process may have ended in any way.
 
 ``python _guard.py DESCRIPTOR COMMAND…``: the descriptor is the reading end of a pipe, of which the asking process has
 the other end; the kernel closes that when the process ends, also after SIGKILL. Signals that end this process are

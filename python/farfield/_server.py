@@ -150,8 +150,8 @@ def start_server(command: str | Sequence[str], url: str, *, ready_s: float = STA
     """Start a server of another kind, and return it once its port takes connections.
 
     ``command`` is split as a shell splits it, without a shell. ``{port}`` in the URL is a free port, also where the
-    command has it: ``start_server("app --port {port}", "http://127.0.0.1:{port}/")``. The port must be the command's, or
-    a process's that it has started; where that cannot be seen (another user's process, another network), whoever
+    command has it: ``start_server("app --port {port}", "http://127.0.0.1:{port}/")``. The port must be the command's,
+    or a process's that it has started; where that cannot be seen (another user's process, another network), whoever
     listens is taken for it. Raises FarfieldError, with what the server wrote, if it ends, or takes no connection in
     time.
     """

@@ -6,9 +6,9 @@
         server = farfield.start("python3 app.py", "http://127.0.0.1:8000/")
         farfield.load(server, rate="200/s", duration="5s", threshold=["p99<50ms", "errors<0.1%"])
 
-A run that missed a threshold fails the test. A run that is *invalid* says nothing about the server: the test is skipped
-with the cause, and is neither passed nor failed. A run that a threshold of its scenario aborted fails the test. Servers end with the test; run directories are kept in pytest's
-temporary folders.
+A run that missed a threshold fails the test. A run that is *invalid* says nothing about the server: the test is
+skipped with the cause, and is neither passed nor failed. A run that a threshold of its scenario aborted fails the
+test. Servers end with the test; run directories are kept in pytest's temporary folders.
 """
 
 from __future__ import annotations

@@ -233,8 +233,8 @@ def run(
     ``scenario`` and the keywords are those of `farfield.run`; the scenario names the server, and files that it names
     must lie at the same place on each node. ``reserve`` processors are reserved on each node, for which
     ``patience_s`` is waited, as for each file of a part. ``limit_s`` is the time after which a part that has not ended
-    is lost; without it a part is waited for as long as its node is there. ``out`` is the run directory of the sum; parts
-    lie beside it in ``out-parts``; neither may exist. ``check`` is that of `farfield.run`.
+    is lost; without it a part is waited for as long as its node is there. ``out`` is the run directory of the sum;
+    parts lie beside it in ``out-parts``; neither may exist. ``check`` is that of `farfield.run`.
 
     A part whose node is lost, or that could not be made or fetched, is missing: the run is then invalid and names it,
     and ``run.messages`` has the reason. What was not fetched stays on its node. Raises as `farfield.run` does, and

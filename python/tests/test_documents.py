@@ -7,6 +7,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import typing
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -86,7 +87,8 @@ class Documents(unittest.TestCase):
         names: dict[str, set[str]] = {"TypedDict": set()}
         for found in ast.walk(tree):
             if isinstance(found, ast.ClassDef):
-                own = {field.target.id for field in found.body if isinstance(field, ast.AnnAssign)}  # type: ignore[union-attr]
+                fields = [field.target for field in found.body if isinstance(field, ast.AnnAssign)]
+                own = {field.id for field in fields if isinstance(field, ast.Name)}
                 (base,) = found.bases
                 assert isinstance(base, ast.Name)
                 # A field of the base must not have another type.
@@ -113,8 +115,8 @@ class Documents(unittest.TestCase):
                     inner.append("reads")
                     inner.append(_json.read(kind, {"a": 1, "b": 2}))
 
-        with unittest.mock.patch.object(_json.typing, "get_type_hints", lambda kind: {"a": int, "b": int}):
-            with unittest.mock.patch.object(_json.dataclasses, "fields", as_another_thread_reads):
+        with unittest.mock.patch.object(typing, "get_type_hints", lambda kind: {"a": int, "b": int}):
+            with unittest.mock.patch.object(dataclasses, "fields", as_another_thread_reads):
                 self.assertEqual(_json.read(Own, {"a": 1, "b": 2}), Own(1, 2))
         self.assertEqual(inner, ["reads", Own(1, 2)])
 

@@ -23,7 +23,11 @@ class OnCluster(InFolder):
         stub = self.cluster.here()
         stub.start()
         self.addCleanup(stub.stop)
-        self.addCleanup(lambda: [shutil.rmtree(actor._folder, ignore_errors=True) for actor in self.cluster.actors])
+        self.addCleanup(self.clean)
+
+    def clean(self) -> None:
+        for actor in self.cluster.actors:
+            shutil.rmtree(actor._folder, ignore_errors=True)
 
     def left(self) -> list[int]:
         """The actors whose files are still there."""

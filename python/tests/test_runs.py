@@ -255,10 +255,12 @@ class Many(InFolder):
     def test_a_comparison_that_decides_nothing_is_raised_by_choice(self) -> None:
         def compared(judgement: str, runs: int = 1) -> Comparison:
             left_out = [LeftOut(run="b", reason="it is invalid (arrivals)")]
-            base, other = [Side(name=name, runs=count, left_out=left_out, load="") for name, count in (("a", 1), ("b", runs))]
+            base = Side(name="a", runs=1, left_out=[], load="")
+            other = Side(name="b", runs=runs, left_out=left_out, load="")
             against = Against(side=other, evidence="pairs", rows=[], inputs=[], notes=[])
             limit = Condition(condition="p50 +5%", judgements=[judgement])
-            return Comparison([], _Document(comparison=_Compared(level=0.95, base=base, others=[against]), conditions=[limit]), 0)
+            whole = _Compared(level=0.95, base=base, others=[against])
+            return Comparison([], _Document(comparison=whole, conditions=[limit]), 0)
 
         kept = compared("kept")
         self.assertIs(kept.raise_if_failed(), kept)
@@ -291,7 +293,7 @@ class Many(InFolder):
         self.assertEqual(searched.report.goals, ["p99<1us", "errors<1%"])
         self.assertEqual({point.kept for point in searched.report.curve}, {0})
         self.assertIn("0 of 1", searched._repr_html_())
-        answer = AnswerFound(is_="found", value=5.0, low=4.0, high=6.0, method="x", at_load=1.0)
+        answer = AnswerFound(is_="found", value=5.0, low=4.0, high=6.0, method="bounds", at_load=1.0)
         found = dataclasses.replace(searched, report=dataclasses.replace(searched.report, answer=answer))
         self.assertEqual((found.value, found.interval, str(found)), (5.0, (4.0, 6.0), "5 requests/s (4 to 6)"))
 
