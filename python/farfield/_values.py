@@ -157,7 +157,7 @@ def scenario_text(scenario: Mapping[str, Any]) -> str:
 
 
 #: Texts that TOML takes for no other value, without letters that part a list or a table.
-_WORD = re.compile(r"[A-Za-z0-9_./:%+-]+")
+_WORD = re.compile(r"[A-Za-z0-9_./:%+@-]+")
 #: What may be a number, a time, or true and false. Some are none of these, which costs them two quotes.
 _NO_TEXT = re.compile(r"true|false|[+-]?(inf|nan)|[+-]?[0-9][0-9_.:+TtZzEe-]*|0[xob][0-9A-Fa-f_]+")
 

@@ -56,15 +56,15 @@ class Runs(InFolder):
     def test_files_that_a_dict_names_are_in_the_working_folder(self) -> None:
         Path("body.txt").write_text("hello")
         request = {"path": "/", "method": "POST", "body": {"file": "body.txt"}}
-        run = farfield.run({**QUICK, "requests": {"request": [request]}}, no_report=True, out="run")
+        run = farfield.run({**QUICK, "requests": {"request": [request]}}, out="run")
         self.assertTrue(run.valid, run.cause)
 
     def test_a_path_that_looks_like_a_flag_or_a_url_is_a_file(self) -> None:
         Path("-c").write_text(farfield.scenario_text(QUICK))
         for name in ["--help", "last"]:
             Path(name).write_text(farfield.scenario_text(QUICK))
-            self.assertTrue(farfield.run(Path(name), no_report=True, out=f"of{name}").valid)
-        self.assertTrue(farfield.run("-c", no_report=True, out="-out").valid)
+            self.assertTrue(farfield.run(Path(name), out=f"of{name}").valid)
+        self.assertTrue(farfield.run("-c", out="-out").valid)
         self.assertTrue(Path("-out/summary.json").exists())
 
     def test_mistakes_are_scenario_errors_with_their_place(self) -> None:
@@ -98,7 +98,7 @@ class Runs(InFolder):
             missed.raise_if_failed()
         self.assertEqual((raised.exception.code, raised.exception.run), (99, missed))
         with self.assertRaises(farfield.ThresholdFailed):
-            farfield.run(BRIEF, no_report=True, threshold="p99<1us", check=True)
+            farfield.run(BRIEF, threshold="p99<1us", check=True)
 
     def test_an_invalid_run_is_returned_and_raised_by_choice(self) -> None:
         with farfield.serve(error_rate=1) as server:
@@ -152,7 +152,7 @@ class Runs(InFolder):
         self.assertFalse(farfield.open_run("run").summary.complete)
 
     def test_pages_and_texts(self) -> None:
-        run = self.quick(out="run", no_report=True)
+        run = self.quick(out="run")
         self.assertFalse((run.directory / "report.html").exists())
         self.assertIn("<html", run.report.read_text())
         self.assertIn(": valid", run.text("markdown"))
@@ -272,7 +272,7 @@ class Many(InFolder):
 
     def test_parts_of_which_one_is_missing_are_an_invalid_run(self) -> None:
         # Two that are one run are merged in test_ray.
-        parts = [farfield.run(BRIEF, no_report=True, out=f"part-{k}", part=f"{k}/2") for k in (1, 2)]
+        parts = [farfield.run(BRIEF, out=f"part-{k}", part=f"{k}/2") for k in (1, 2)]
         alone = farfield.merge(parts[:1], out="alone")
         self.assertFalse(alone.valid)
         self.assertIn("parts", alone.cause or "")
