@@ -76,7 +76,8 @@ fn two_parts_over_sockets_start_together_and_make_what_one_would() {
     parts.into_iter().for_each(|part| drop(part.ended()));
     let counted = Ended { directory: place.path("counted"), ..counting.running.ended() };
     let by_part: Vec<u64> = counted.summary().parts.iter().map(|part| part.requests).collect();
-    assert_eq!((counted.samples().len(), by_part), (1_000, vec![750, 250]));
+    // Eight users of ten are of the first three units: requests are dealt out to users.
+    assert_eq!((counted.samples().len(), by_part), (1_000, vec![800, 200]));
 }
 
 #[test]
