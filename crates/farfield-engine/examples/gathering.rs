@@ -43,7 +43,9 @@ fn gather(words: &[String]) {
         files: vec![HandoutFile { name: "scenario.toml".to_owned(), content: vec![b'#'; 4_000] }],
         bytes_max: 1 << 30,
         farfield: String::new(),
+        scenario: String::new(),
         wait_ns: 120_000_000_000,
+        quiet_ns: 60_000_000_000,
     };
     let gatherer = Gatherer::begin(listener, key, settings, &home.path().join("parts")).expect("a thread");
     let mut child = Command::new(std::env::current_exe().expect("this program"));
@@ -91,7 +93,7 @@ fn gather(words: &[String]) {
     });
     say("");
     let gathered = gathered.expect("a run");
-    println!("{} parts are back, {} are lost, {sums} sums", gathered.directories.len(), gathered.lost.len());
+    println!("{} parts are back, {} are lost, {sums} sums", gathered.returned.len(), gathered.lost.len());
     child.wait().expect("its end");
 }
 

@@ -11,14 +11,13 @@ mod side_files;
 
 use crate::machine::Worked;
 use crate::memory::MemoryBounds;
-use crate::run::CommonStart;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
 use crate::set_aside::Gate;
 use crate::sockets::PeerBook;
 use farfield_base::{Duration, Instant, Note, Opened, ReplyEvent, Sample};
 use farfield_measure::events::{EVENTS_FILE, EventsWriter};
-use farfield_measure::parts::PartLabel;
+use farfield_measure::parts::{PartClock, PartLabel};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::table::ParquetError;
@@ -193,9 +192,9 @@ impl<'a> Collector<'a> {
     }
 
     /// Notes the clock of a part whose start came from others.
-    pub fn of_clock(&mut self, start: Option<CommonStart>) {
+    pub fn of_clock(&mut self, clock: Option<PartClock>) {
         if let Some(part) = &mut self.part {
-            part.clock = start.map(|start| start.clock);
+            part.clock = clock;
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::collector::{HISTOGRAMS, SERIES};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
-use farfield_base::{Bytes, Duration, Instant, Sample};
+use farfield_base::{Bytes, Duration, Instant, Part, Sample};
 use farfield_files::open_regular;
 use farfield_measure::events::{self, EVENTS_FILE, EventsWriter};
 use farfield_measure::parts::{JudgedPart, PART_FILE, PartError, PartResult, PartsError, PartsSum};
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 const PIECE: usize = 4_096;
 /// Events of streams that are merged: they are in memory at once, some 60 bytes each.
 const EVENTS_MAX: u64 = 20_000_000;
+const SAMPLES: &str = "samples.parquet";
 /// Bytes of a summary at most.
 const SUMMARY_MAX: Bytes = Bytes(64 << 20);
 /// Bytes of a description of a machine, or of inputs, at most.
@@ -76,11 +77,19 @@ pub struct PartsOfRun {
     /// In the order of their units.
     directories: Vec<PathBuf>,
     /// Samples that each has.
-    samples: Vec<u64>,
+    samples: Vec<Expected>,
     scenario: String,
     sum: PartsSum,
     /// More to be said of the run.
     warnings: Vec<String>,
+}
+
+/// Samples of a part, by its figures.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    count: u64,
+    /// Its disk took no more, as it has said itself.
+    refused: bool,
 }
 
 impl PartsOfRun {
@@ -89,11 +98,40 @@ impl PartsOfRun {
     /// # Errors
     /// If one cannot be read, or they are not of one run.
     pub fn read(directories: &[PathBuf]) -> Result<PartsOfRun, MergeError> {
-        let mut directories = directories.to_vec();
-        let mut parts = Vec::with_capacity(directories.len());
-        for directory in &directories {
-            parts.push(part_in(directory)?);
+        let parts = directories.iter().map(|directory| part_in(directory));
+        PartsOfRun::of(directories.to_vec(), parts.collect::<Result<_, _>>()?)
+    }
+
+    /// Reads the parts of a run that came back, and leaves out those whose files cannot be read or do not add up
+    /// with those of most: each of these with a reason. What is left may not add up all the same.
+    pub fn read_sound(returned: &[(Part, PathBuf)]) -> (Result<PartsOfRun, MergeError>, Vec<(Part, String)>) {
+        let (mut sound, mut parts, mut unsound) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, directory) in returned {
+            match quietly(|| sound_part(directory, *part)) {
+                Some(Ok(read)) => {
+                    sound.push((*part, directory.clone()));
+                    parts.push(read);
+                }
+                Some(Err(why)) => unsound.push((*part, why)),
+                None => unsound.push((*part, "its files are damaged".to_owned())),
+            }
         }
+        let paths =
+            |sound: &[(Part, PathBuf)]| sound.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>();
+        let read = PartsOfRun::of(paths(&sound), parts);
+        if !matches!(read, Err(MergeError::Damaged | MergeError::Parts(PartsError::Differ { .. }))) {
+            return (read, unsound);
+        }
+        for ((part, _), agrees) in sound.iter().zip(agreeing(&paths(&sound))) {
+            if !agrees {
+                unsound.push((*part, "its figures do not add up with those of the others".to_owned()));
+            }
+        }
+        sound.retain(|(part, _)| unsound.iter().all(|(other, _)| other != part));
+        (PartsOfRun::read(&paths(&sound)), unsound)
+    }
+
+    fn of(mut directories: Vec<PathBuf>, parts: Vec<JudgedPart>) -> Result<PartsOfRun, MergeError> {
         check_inputs(&directories)?;
         let scenario = parts.first().map_or(String::new(), |first| first.result.scenario().to_owned());
         let first_unit = |place: &usize| parts[*place].result.part().own().start;
@@ -101,7 +139,7 @@ impl PartsOfRun {
         // As the sum has them in order.
         places.sort_by_key(first_unit);
         directories = places.iter().map(|place| directories[*place].clone()).collect();
-        let samples = places.iter().map(|place| parts[*place].result.samples()).collect();
+        let samples = places.iter().map(|place| expected(&parts[*place].result)).collect();
         // Counts of other shapes than the first part's do not add up: a file was made by hand, or damaged.
         let sum = quietly(|| PartsSum::of(parts)).ok_or(MergeError::Damaged)??;
         Ok(PartsOfRun { directories, samples, scenario, sum, warnings: Vec::new() })
@@ -158,23 +196,16 @@ impl PartsOfRun {
 
     /// Opens the samples of all parts, and returns a warning where some were left out.
     fn open_samples(&self) -> Result<(Vec<PartSamples>, Option<String>), MergeError> {
-        let mut files = Vec::new();
+        let (mut files, mut partial) = (Vec::new(), None);
         for (directory, expected) in self.directories.iter().zip(&self.samples) {
-            let path = directory.join("samples.parquet");
-            let refuse = |why: String| MergeError::Unreadable { path: path.clone(), why };
-            let file = open_regular(&path).map_err(|error| refuse(error.to_string()))?;
-            let file = SamplesFile::open(file).map_err(|error| refuse(error.to_string()))?;
-            let found = file.kept() + file.left_out();
-            if found != *expected {
-                return Err(refuse(format!(
-                    "it is of {found} samples, and the part's figures are of {expected}"
-                )));
+            match samples_in(directory, *expected)? {
+                Some(file) if file.keep() == Keep::All && file.left_out() == 0 => {
+                    files.push(PartSamples { path: directory.join(SAMPLES), file });
+                }
+                _ => drop(partial.get_or_insert_with(|| directory.join(SAMPLES))),
             }
-            files.push(PartSamples { path, file });
         }
-        let partial =
-            files.iter().find(|PartSamples { file, .. }| file.keep() != Keep::All || file.left_out() > 0);
-        let warning = partial.map(|PartSamples { path, .. }| {
+        let warning = partial.map(|path| {
             let part = path.display();
             format!(
                 "there is no samples.parquet of the whole: {part} has not all samples of its part; figures are of all"
@@ -273,6 +304,50 @@ fn check_inputs(directories: &[PathBuf]) -> Result<(), MergeError> {
         let (first, other) = (first.display().to_string(), other.display().to_string());
         Err(PartsError::Differ { first, other, what }.into())
     })
+}
+
+/// Samples that the file of a part should have.
+fn expected(result: &PartResult) -> Expected {
+    Expected { count: result.samples(), refused: result.samples_refused().is_some() }
+}
+
+/// The samples of the part in `directory`; `None` if its disk did not take all of them, of which it has said
+/// so.
+fn samples_in(directory: &Path, expected: Expected) -> Result<Option<SamplesFile<File>>, MergeError> {
+    let path = directory.join(SAMPLES);
+    let opened = open_regular(&path).map_err(|error| error.to_string());
+    let opened = opened.and_then(|file| SamplesFile::open(file).map_err(|error| error.to_string()));
+    let whole = opened.and_then(|file| match file.kept() + file.left_out() {
+        found if found == expected.count => Ok(file),
+        found => Err(format!("it is of {found} samples, and the part's figures are of {}", expected.count)),
+    });
+    match whole {
+        Err(_) if expected.refused => Ok(None),
+        whole => whole.map(Some).map_err(|why| MergeError::Unreadable { path, why }),
+    }
+}
+
+/// The part in `directory`, if all is there that it takes to be part `part`.
+fn sound_part(directory: &Path, part: Part) -> Result<JudgedPart, String> {
+    let read = part_in(directory).map_err(|error| error.to_string())?;
+    if read.result.part() != part {
+        return Err(format!("its files are of part {}", read.result.part()));
+    }
+    samples_in(directory, expected(&read.result)).map_err(|error| error.to_string())?;
+    Ok(read)
+}
+
+/// True for each directory whose part adds up with the most of the others.
+fn agreeing(directories: &[PathBuf]) -> Vec<bool> {
+    /// Parts that all are compared with at most: a majority has one of them most likely.
+    const TRIED: usize = 4;
+    let with = |first: &PathBuf| {
+        let agrees =
+            |other: &PathBuf| other == first || PartsOfRun::read(&[first.clone(), other.clone()]).is_ok();
+        directories.iter().map(agrees).collect::<Vec<bool>>()
+    };
+    let all = directories.iter().take(TRIED).map(with);
+    all.max_by_key(|agree| agree.iter().filter(|agrees| **agrees).count()).unwrap_or_default()
 }
 
 /// The part in `directory`, with its verdict.

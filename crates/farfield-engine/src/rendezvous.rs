@@ -2,7 +2,7 @@
 //!
 //! A part needs no way back: it connects to the [`Gatherer`], over TLS with a key that its [`Ticket`] names,
 //! and all goes over this connection. The gatherer hands out the scenario and the part, measures the
-//! distance of the part's wall clock from its own ([`clocks`]), waits until all parts are ready, and gives
+//! distance of the part's monotonic clock from its own ([`clocks`]), waits until all parts are ready, and gives
 //! each the start in its own clock. It hears of each part twice a second, names those that it has lost, and
 //! receives the files of their run directories, which `farfield merge` adds up.
 //!
@@ -18,7 +18,12 @@ mod tests;
 pub mod ticket;
 mod wire;
 
-pub use gatherer::{GatherError, GatherSettings, Gathered, Gatherer, News};
+/// The digest by which a part and the gatherer see that they have one scenario.
+fn scenario_digest(scenario: &str) -> String {
+    ticket::hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, scenario.as_bytes()).as_ref())
+}
+
+pub use gatherer::{GatherError, GatherSettings, Gathered, Gatherer, News, Returned};
 pub use member::{JoinError, Joining, Member};
 pub use ticket::{GatherKey, Ticket, TicketError};
 pub use wire::{Figures, HandoutFile};

@@ -53,6 +53,7 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 pub(crate) use result::finish;
+use start::StartAt;
 pub use start::{CommonStart, StartError, StartSource};
 
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
@@ -203,7 +204,7 @@ pub fn run_with_clocks(
     let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
     let phases = settings.phases();
-    start::wait(settings.start_at, start::FILES, stop)?;
+    start::wait(settings.start_at.map(StartAt::Unix), start::FILES, stop)?;
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
     let files = settings.output.as_ref().map(begin).transpose()?;
@@ -254,7 +255,7 @@ pub fn run_with_clocks(
     let pace = Pace::beside_workers(clock, Arc::clone(&halt));
     let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
     let mut collector = settings.collector(phases.window, worker_count, files, pace).behind(gate);
-    collector.of_clock(common);
+    collector.of_clock(common.map(|common| common.wall_clock(before.start_unix_ns)));
     let monitors = collector.start_monitors(monitors, clock);
     collect(&mut collector, (&chunks, &returns), &threads, (clock, stop, &halt), &mut on_progress);
     drop(renewal);

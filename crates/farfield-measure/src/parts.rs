@@ -208,6 +208,11 @@ impl PartResult {
         self.fold.warm_up().requests() + self.fold.steady().requests() + self.fold.drained()
     }
 
+    /// The reason why its disk took no more samples, if it did not take all.
+    pub fn samples_refused(&self) -> Option<&str> {
+        self.stats.samples_refused.as_deref()
+    }
+
     fn requests(&self) -> u64 {
         self.fold.steady().requests()
     }
@@ -343,11 +348,14 @@ impl PartsSum {
             "run what is missing again with the others: a part that is made later loads another server",
         );
         if let Some(skew) = self.skew().filter(|_| self.parts.len() > 1) {
-            verdict.add_skew(
-                skew,
-                self.skew_max,
-                "give all parts one `--start-at`, and set the clocks of the machines (NTP)",
-            );
+            let advice = match self.parts.iter().any(|part| part.clock_error_ns.is_some()) {
+                true => {
+                    "clocks are known to half of a round trip: hold the rendezvous nearer to the parts, and set no \
+                     clock during the run"
+                }
+                false => "give all parts one `--start-at`, and set the clocks of the machines (NTP)",
+            };
+            verdict.add_skew(skew, self.skew_max, advice);
         }
     }
 }

@@ -5,7 +5,7 @@ use farfield_files::system;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The run's clock. Every thread has a copy, and all count from the same start.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     start_ns: u64,
 }
@@ -36,29 +36,41 @@ impl Clock {
     /// clock, in nanoseconds since 1970. The clocks are read until two readings are a tenth of a microsecond
     /// apart, at most ten times; those that are closest count. Half of their distance is the error.
     pub fn start_unix_ns(&self) -> u64 {
-        const CLOSE_NS: u64 = 100;
-        let reading = || {
-            let before = monotonic_ns();
-            let wall = clock_gettime(ClockId::Realtime);
-            let after = monotonic_ns();
-            let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
-            (after - before, wall_ns, before + (after - before) / 2)
-        };
-        let mut best = reading();
-        for _ in 1..10 {
-            if best.0 <= CLOSE_NS {
-                break;
-            }
-            best = best.min(reading());
-        }
-        let (_, wall_ns, monotonic_ns) = best;
-        (wall_ns + self.start_ns).saturating_sub(monotonic_ns)
+        unix_ns_at(self.start_ns)
+    }
+
+    /// The clock that starts at a reading of [`monotonic_ns`].
+    pub fn starting_at(monotonic_ns: u64) -> Clock {
+        Clock { start_ns: monotonic_ns }
     }
 
     /// Time until the run starts.
     pub fn until_start(&self) -> Duration {
         Duration::from_ns(self.start_ns.saturating_sub(monotonic_ns()))
     }
+}
+
+/// The wall clock (`CLOCK_REALTIME`) at a reading of [`monotonic_ns`], as it stands now against that, in
+/// nanoseconds since 1970. The clocks are read until two readings are a tenth of a microsecond apart, at most
+/// ten times; those that are closest count. Half of their distance is the error.
+pub fn unix_ns_at(at_monotonic_ns: u64) -> u64 {
+    const CLOSE_NS: u64 = 100;
+    let reading = || {
+        let before = monotonic_ns();
+        let wall = clock_gettime(ClockId::Realtime);
+        let after = monotonic_ns();
+        let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
+        (after - before, wall_ns, before + (after - before) / 2)
+    };
+    let mut best = reading();
+    for _ in 1..10 {
+        if best.0 <= CLOSE_NS {
+            break;
+        }
+        best = best.min(reading());
+    }
+    let (_, wall_ns, monotonic_ns) = best;
+    (wall_ns + at_monotonic_ns).saturating_sub(monotonic_ns)
 }
 
 /// `CLOCK_MONOTONIC`: nanoseconds since some instant before the run. A step of the wall clock does not

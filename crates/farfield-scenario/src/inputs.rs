@@ -161,6 +161,12 @@ impl Inputs {
         Ok(scenario)
     }
 
+    /// Digests of the files that are not copied, each in a line: another machine has to have them itself.
+    pub(crate) fn prints_of_uncopied(&self) -> String {
+        let files = self.files.iter().filter(|file| file.content.is_none());
+        files.map(|file| format!("# {} {}\n", file.print.sha256, file.print.bytes)).collect()
+    }
+
     /// The path of each file in the scenario of the run directory. Copies have the files' own names, since
     /// an upload sends its file's name, and the ends of names say what is in a file.
     fn names(&self) -> Vec<PathBuf> {

@@ -121,6 +121,17 @@ impl RunPlan {
         inputs.keep(&scenario, directory)
     }
 
+    /// Leaves out the run directory that the scenario names.
+    pub fn forget_directory(&mut self) {
+        self.scenario.output.directory = None;
+    }
+
+    /// The scenario as all parts of a run have it, without what may differ between them, before anything is
+    /// chosen by the machine; and the digests of the files that are not handed out.
+    pub fn shared_by_parts(&self) -> String {
+        format!("{}{}", self.scenario.shared_by_parts(), self.inputs.prints_of_uncopied())
+    }
+
     /// True if the document or a flag says how long the warm-up is.
     pub fn says_warm_up(&self) -> bool {
         self.says_warm_up

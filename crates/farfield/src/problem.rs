@@ -39,6 +39,11 @@ impl Problem {
         Problem { exit: Exit::Interrupted, ..Problem::failed(sentence) }
     }
 
+    /// True if the command was interrupted.
+    pub fn is_interrupted(&self) -> bool {
+        self.exit == Exit::Interrupted
+    }
+
     /// This problem, at a place that is named before it.
     #[must_use]
     pub fn at(mut self, place: &str) -> Problem {

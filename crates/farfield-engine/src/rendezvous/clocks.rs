@@ -1,9 +1,10 @@
-//! The distance of a part's wall clock from the gatherer's, by ping-pong.
+//! The distance of a part's monotonic clock from the gatherer's, by ping-pong.
 //!
 //! The gatherer reads its clock, asks, and reads it again when the answer is there, which has the part's
 //! clock: that was read between the two. Taken as read half-way, it is wrong by half of the round trip at
 //! most (Cristian, "Probabilistic clock synchronization", 1989). The ping with the least error counts. Clocks
-//! drift apart: an older measurement is worse by [`DRIFT`] of its age.
+//! drift apart: an older measurement is worse by [`DRIFT`] of its age. Wall clocks are left out of it: they can
+//! be set at any time, also between a measurement and the start.
 
 use farfield_measure::parts::PartClock;
 use std::collections::VecDeque;
@@ -38,7 +39,6 @@ impl Measurements {
     /// Takes an answer: asked and answered by the gatherer's clock, and the part's clock in between.
     pub(crate) fn add(&mut self, asked_ns: i64, answered_ns: i64, part_ns: i64) {
         let round_trip = answered_ns.saturating_sub(asked_ns);
-        // A clock that was set backwards in between measures nothing.
         if round_trip < 0 {
             return;
         }

@@ -4,30 +4,27 @@
 //! the start a part that goes, or says nothing for [`SILENCE`], is lost: the others go on, and the run is
 //! invalid without its units.
 
+mod admission;
 mod attend;
 mod files;
 
 use super::link::Waker;
+use super::scenario_digest;
 use super::ticket::GatherKey;
 use super::wire::{Figures, HandoutFile};
-use attend::attend;
+use admission::{Refusals, Strangers, admit};
 use farfield_base::Part;
-use farfield_measure::parts::PartClock;
-use farfield_os::clock::{Readings, monotonic_ns};
+use farfield_os::clock::{monotonic_ns, unix_ns_at};
 pub(super) use files::FILES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Peers at once that have not shown a token, beside as many as there are parts.
-const STRANGERS: usize = 64;
-/// The stack of a part's thread: TLS needs some 30 kB of it.
-const STACK: usize = 256 << 10;
 /// Time from the last part's readiness to the start, for all parts together and for each: theirs to start
 /// threads, and ours to tell them.
 const LEAD_NS: u64 = 2_000_000_000;
@@ -40,6 +37,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const SUM_NS: u64 = 1_000_000_000;
 /// Time after which parts that are waited for are named, and again.
 const NAMED_NS: u64 = 2_000_000_000;
+/// Factor by which the wait is longer for a part whose run is over: it may have packets to check.
+const QUIET_AT_END: u64 = 10;
 
 /// A rendezvous to be held.
 #[derive(Debug)]
@@ -52,8 +51,12 @@ pub struct GatherSettings {
     pub bytes_max: u64,
     /// The version of farfield, which parts must have.
     pub farfield: String,
+    /// The scenario as all parts have it in common, and the digests of its files that are not handed out.
+    pub scenario: String,
     /// The longest wait for all parts to be ready, in nanoseconds.
     pub wait_ns: u64,
+    /// The longest wait for figures of a part that runs, in nanoseconds.
+    pub quiet_ns: u64,
 }
 
 /// The reason why there is no run.
@@ -73,12 +76,23 @@ pub enum GatherError {
 /// The end of a rendezvous.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
-    /// The run directories of the parts that came back, in the order of parts.
-    pub directories: Vec<PathBuf>,
+    /// The parts that came back, in order.
+    pub returned: Vec<Returned>,
     /// The others, each in a sentence.
     pub lost: Vec<String>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
+}
+
+/// A part that came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Returned {
+    /// The part.
+    pub part: Part,
+    /// Its name, with that of its machine.
+    pub name: String,
+    /// Its run directory, as the gatherer has it.
+    pub directory: PathBuf,
 }
 
 /// An event, for whoever watches.
@@ -119,11 +133,13 @@ struct Shared {
     key: GatherKey,
     tls: Arc<rustls::ServerConfig>,
     settings: GatherSettings,
+    /// The digest of the scenario, as parts name it.
+    scenario: String,
     /// The folder of the parts' directories.
     folder: PathBuf,
     state: Mutex<State>,
     changed: Condvar,
-    strangers: AtomicUsize,
+    strangers: Mutex<Strangers>,
     /// Peers that are being served.
     attended: AtomicUsize,
     closing: AtomicBool,
@@ -134,8 +150,7 @@ struct State {
     phase: Phase,
     seats: Vec<Seat>,
     news: Vec<News>,
-    /// The digest of the scenario of the first part that was ready.
-    scenario: Option<String>,
+    refusals: Refusals,
     /// A reason to give the run up, before its start.
     fatal: Option<String>,
 }
@@ -143,8 +158,9 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
     Waiting,
-    /// The start, by the gatherer's wall clock.
+    /// The start, by the gatherer's monotonic clock and by its wall clock.
     Started {
+        monotonic_ns: u64,
         unix_ns: u64,
     },
     /// Runs end now; the reason.
@@ -161,7 +177,14 @@ struct Seat {
     standing: Standing,
     waker: Option<Arc<Waker>>,
     figures: Option<Figures>,
-    clock: Option<PartClock>,
+    /// The monotonic clock when its last figures came.
+    spoke_ns: u64,
+    /// Files have come.
+    hands_over: bool,
+    /// The reason why it is waited for no longer.
+    given_up: Option<String>,
+    /// Nanoseconds by which its clock may be wrong.
+    error_ns: Option<u64>,
     directory: Option<PathBuf>,
 }
 
@@ -201,11 +224,6 @@ impl Shared {
     }
 }
 
-/// The wall clock, in nanoseconds since 1970.
-fn wall_ns() -> i64 {
-    Readings::now().wall_ns
-}
-
 impl Gatherer {
     /// Begins to admit parts at `listener`. Each gets a run directory in `folder`.
     ///
@@ -224,24 +242,28 @@ impl Gatherer {
             standing: Standing::Free,
             waker: None,
             figures: None,
-            clock: None,
+            spoke_ns: 0,
+            hands_over: false,
+            given_up: None,
+            error_ns: None,
             directory: None,
         };
         let state = State {
             phase: Phase::Waiting,
             seats: settings.parts.iter().map(seat).collect(),
             news: Vec::new(),
-            scenario: None,
+            refusals: Refusals::default(),
             fatal: None,
         };
         let shared = Arc::new(Shared {
+            scenario: scenario_digest(&settings.scenario),
             tls: key.server(),
             key,
             settings,
             folder: folder.to_owned(),
             state: Mutex::new(state),
             changed: Condvar::new(),
-            strangers: AtomicUsize::new(0),
+            strangers: Mutex::default(),
             attended: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
         });
@@ -259,6 +281,7 @@ impl Gatherer {
         self.await_start(stop, &mut on_news)
             .inspect_err(|error| self.end(&error.to_string(), &mut on_news))?;
         let (mut next_sum, mut interrupted) = (monotonic_ns() + SUM_NS, false);
+        let mut name_next = 0;
         loop {
             let over = self.look(&mut on_news).seats.iter().all(Seat::is_over);
             if over {
@@ -267,6 +290,10 @@ impl Gatherer {
             if stop.load(Ordering::Relaxed) && !interrupted {
                 interrupted = true;
                 self.turn(Phase::Ending { why: "the run was interrupted".to_owned() });
+            }
+            if let Some(names) = self.quiet(interrupted).filter(|_| monotonic_ns() >= name_next) {
+                name_next = monotonic_ns() + NAMED_NS;
+                on_news(News::Waiting(names));
             }
             if monotonic_ns() >= next_sum {
                 next_sum += SUM_NS;
@@ -280,9 +307,12 @@ impl Gatherer {
             Standing::Lost(why) => Some(format!("{}: {why}", seat.name())),
             _ => None,
         };
-        let returned = state.seats.iter().filter(|seat| seat.standing == Standing::Returned);
+        let returned = |seat: &Seat| {
+            let directory = seat.directory.clone().filter(|_| seat.standing == Standing::Returned)?;
+            Some(Returned { part: seat.part, name: seat.name(), directory })
+        };
         Ok(Gathered {
-            directories: returned.filter_map(|seat| seat.directory.clone()).collect(),
+            returned: state.seats.iter().filter_map(returned).collect(),
             lost: state.seats.iter().filter_map(lost).collect(),
             interrupted,
         })
@@ -293,7 +323,7 @@ impl Gatherer {
         let begun = monotonic_ns();
         let mut name_next = begun + NAMED_NS;
         loop {
-            let state = self.look(on_news);
+            let mut state = self.look(on_news);
             let waited_for = waited_for(&state.seats);
             if let Some(why) = &state.fatal {
                 return Err(GatherError::Failed(why.clone()));
@@ -302,11 +332,13 @@ impl Gatherer {
                 return Err(GatherError::Interrupted);
             }
             let Some(names) = waited_for else {
-                let error_ns =
-                    state.seats.iter().filter_map(|seat| seat.clock).map(|clock| clock.error_ns).max();
+                let error_ns = state.seats.iter().filter_map(|seat| seat.error_ns).max();
                 let in_ns = LEAD_NS + LEAD_OF_PART_NS * state.seats.len() as u64;
+                let monotonic_ns = monotonic_ns() + in_ns;
+                state.seats.iter_mut().for_each(|seat| seat.spoke_ns = monotonic_ns);
+                // In one step with the look at the seats: one that goes from now on is lost.
+                state.turn(Phase::Started { monotonic_ns, unix_ns: unix_ns_at(monotonic_ns) });
                 drop(state);
-                self.turn(Phase::Started { unix_ns: wall_ns().unsigned_abs() + in_ns });
                 on_news(News::Starting { in_ns, error_ns: error_ns.unwrap_or(0) });
                 return Ok(());
             };
@@ -329,6 +361,8 @@ impl Gatherer {
             let waited = self.shared.changed.wait_timeout(state, LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        let summed = state.refusals.summed(monotonic_ns());
+        state.news.extend(summed);
         let news = std::mem::take(&mut state.news);
         if news.is_empty() {
             return state;
@@ -338,11 +372,37 @@ impl Gatherer {
         self.shared.state()
     }
 
-    /// Begins another phase, and wakes all threads for it.
     fn turn(&self, phase: Phase) {
+        self.shared.state().turn(phase);
+    }
+
+    /// The parts that run and report nothing, in words. One that does so for too long is given up.
+    fn quiet(&self, interrupted: bool) -> Option<String> {
+        let now = monotonic_ns();
         let mut state = self.shared.state();
-        state.phase = phase;
-        state.seats.iter().filter_map(|seat| seat.waker.as_ref()).for_each(|waker| waker.wake());
+        let running = state.seats.iter_mut();
+        let running = running.filter(|seat| seat.standing == Standing::Running && !seat.hands_over);
+        let mut names = Vec::new();
+        for seat in running {
+            let quiet_ns = now.saturating_sub(seat.spoke_ns);
+            if quiet_ns < NAMED_NS {
+                continue;
+            }
+            let has_ended =
+                seat.figures.as_ref().is_some_and(|figures| figures.now_ns >= figures.measured_ns.1);
+            let (what, patience_ns) = match has_ended && !interrupted {
+                true => ("handed nothing over", self.shared.settings.quiet_ns * QUIET_AT_END),
+                false => ("reported no figures", self.shared.settings.quiet_ns),
+            };
+            let why = format!("it has {what} for {} s", quiet_ns / 1_000_000_000);
+            names.push(format!("{}: {why}", seat.name()));
+            if quiet_ns >= patience_ns {
+                seat.given_up = Some(why);
+                seat.waker.iter().for_each(|waker| waker.wake());
+            }
+        }
+        drop(state);
+        in_words(names)
     }
 
     /// Ends all parts before the start, and waits until they know.
@@ -380,17 +440,30 @@ impl Drop for Gatherer {
     }
 }
 
+impl State {
+    /// Begins another phase, and wakes all threads for it.
+    fn turn(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.seats.iter().filter_map(|seat| seat.waker.as_ref()).for_each(|waker| waker.wake());
+    }
+}
+
 /// The parts that are not ready, in words; `None` if all are.
 fn waited_for(seats: &[Seat]) -> Option<String> {
-    /// Parts that are named at once.
-    const NAMED: usize = 8;
     let absent = seats.iter().filter(|seat| seat.standing != Standing::Ready);
-    let mut names: Vec<String> = absent
+    let names = absent
         .map(|seat| match seat.standing {
             Standing::Joined => format!("{} is not ready", seat.name()),
             _ => format!("part {} has not joined", seat.part),
         })
         .collect();
+    in_words(names)
+}
+
+/// The first of some names, and how many more there are; `None` if there are none.
+fn in_words(mut names: Vec<String>) -> Option<String> {
+    /// Parts that are named at once.
+    const NAMED: usize = 8;
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     if more > 0 {
@@ -411,24 +484,5 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
             // No descriptor is left, or the peer has gone: nothing becomes readable by that.
             Err(_) => drop(poll(&mut [], Some(&nap))),
         }
-    }
-}
-
-fn admit(shared: &Arc<Shared>, socket: std::net::TcpStream, peer: SocketAddr) {
-    let most = STRANGERS + shared.settings.parts.len();
-    if shared.strangers.fetch_add(1, Ordering::Relaxed) >= most {
-        shared.strangers.fetch_sub(1, Ordering::Relaxed);
-        return;
-    }
-    let own = Arc::clone(shared);
-    shared.attended.fetch_add(1, Ordering::Relaxed);
-    let begun = Builder::new().stack_size(STACK).spawn(move || {
-        attend(&own, socket, peer);
-        own.attended.fetch_sub(1, Ordering::Relaxed);
-        own.changed.notify_all();
-    });
-    if begun.is_err() {
-        shared.attended.fetch_sub(1, Ordering::Relaxed);
-        shared.strangers.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -12,7 +12,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::OwnedFd;
 
 /// Nanoseconds for which a peer that reads nothing is waited for.
-const WRITE_NS: u64 = 30_000_000_000;
+const WRITE_NS: u64 = 60_000_000_000;
 
 /// Nanoseconds for which a peer is heard after the end.
 const LINGER_NS: u64 = 1_000_000_000;
@@ -68,6 +68,8 @@ pub(super) struct Link {
     frame_max: usize,
     /// The peer sends nothing more; what it has sent before still counts.
     ended: bool,
+    /// The monotonic clock when its last byte came.
+    heard_ns: u64,
 }
 
 impl Link {
@@ -76,12 +78,24 @@ impl Link {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         tls.set_buffer_limit(None);
-        Ok(Link { tls, socket, inbox: Vec::new(), frame_max: STRANGER_MAX, ended: false })
+        Ok(Link {
+            tls,
+            socket,
+            inbox: Vec::new(),
+            frame_max: STRANGER_MAX,
+            ended: false,
+            heard_ns: monotonic_ns(),
+        })
     }
 
     /// Takes longer frames from now on: the peer has shown who it is.
     pub(super) fn trust(&mut self) {
         self.frame_max = FRAME_MAX;
+    }
+
+    /// The monotonic clock when the peer's last byte came, of a frame that is whole or not.
+    pub(super) fn heard_ns(&self) -> u64 {
+        self.heard_ns
     }
 
     /// Sends a message.
@@ -165,7 +179,7 @@ impl Link {
     fn read(&mut self) -> Result<(), LinkError> {
         match self.tls.read_tls(&mut self.socket) {
             Ok(0) => self.ended = true,
-            Ok(_) => {}
+            Ok(_) => self.heard_ns = monotonic_ns(),
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => {
                 return Ok(());
             }

@@ -7,7 +7,8 @@
 
 use super::gatherer::FILES;
 use super::link::{Link, LinkError, Received, Waker};
-use super::ticket::{Ticket, hex};
+use super::scenario_digest;
+use super::ticket::Ticket;
 use super::wire::{
     CHUNK, Figures, Frame, FrameError, HANDOUT_FILES, HANDOUT_MAX, HandoutFile, Hello, OfGatherer, OfPart,
     VERSION, plain,
@@ -15,8 +16,7 @@ use super::wire::{
 use crate::run::{CommonStart, StartError, StartSource};
 use farfield_base::Part;
 use farfield_files::open_regular;
-use farfield_measure::parts::PartClock;
-use farfield_os::clock::{Readings, monotonic_ns};
+use farfield_os::clock::monotonic_ns;
 use rustls::ClientConnection;
 use rustls::pki_types::{IpAddr, Ipv4Addr, ServerName};
 use std::collections::VecDeque;
@@ -110,6 +110,8 @@ struct State {
     /// A directory to be handed over.
     directory: Option<PathBuf>,
     start: Option<CommonStart>,
+    /// The scenario as it was read here.
+    scenario: Option<String>,
     /// The run is to end, and why.
     ended: Option<String>,
     /// The end of the connection: all is handed over, or why not.
@@ -195,7 +197,7 @@ impl Member {
         };
         link.send(&hello).map_err(wrong)?;
         link.trust();
-        let (part, files) = take_handout(&mut link).map_err(|refused| match refused {
+        let (part, files) = take_handout(&mut link, joining.part).map_err(|refused| match refused {
             Ok(error) => error,
             Err(error) => wrong(error),
         })?;
@@ -215,6 +217,12 @@ impl Member {
     /// The scenario and its files.
     pub fn files(&self) -> &[HandoutFile] {
         &self.files
+    }
+
+    /// Notes the scenario as it was read here, with this part's flags, which the gatherer compares with its own
+    /// before the start.
+    pub fn holds(&self, scenario: String) {
+        self.shared.state().scenario = Some(scenario);
     }
 
     /// Sets `stop` when the run is to end.
@@ -242,6 +250,12 @@ impl Member {
         let _ = self.over();
     }
 
+    /// Leaves before the start, so that another process may take the place.
+    pub fn leave(&self, why: &str) {
+        self.shared.post(|state| state.out.push_back(OfPart::Leaves { why: plain(why) }));
+        let _ = self.over();
+    }
+
     /// Hands the files of the run directory over, and waits until they are kept.
     ///
     /// # Errors
@@ -258,9 +272,9 @@ impl Member {
 
 impl StartSource for Member {
     fn await_start(&self, scenario: Option<&str>, stop: &AtomicBool) -> Result<CommonStart, StartError> {
-        let digest =
-            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, scenario.unwrap_or_default().as_bytes());
-        self.shared.post(|state| state.out.push_back(OfPart::Ready { scenario: hex(digest.as_ref()) }));
+        let read = self.shared.state().scenario.clone();
+        let scenario = scenario_digest(read.as_deref().or(scenario).unwrap_or_default());
+        self.shared.post(|state| state.out.push_back(OfPart::Ready { scenario }));
         self.shared.wait(|state| match (state.start, &state.ended) {
             (_, Some(_)) => Some(Err(StartError::Interrupted)),
             (Some(start), None) => Some(Ok(start)),
@@ -293,14 +307,21 @@ fn connect(joining: &Joining, until: u64) -> Result<TcpStream, JoinError> {
 }
 
 /// Takes the part and the scenario. The error is a refusal, or that of the connection.
-fn take_handout(link: &mut Link) -> Result<(Part, Vec<HandoutFile>), Result<JoinError, LinkError>> {
-    let until = monotonic_ns() + PATIENCE_NS;
+fn take_handout(
+    link: &mut Link,
+    asked: Option<Part>,
+) -> Result<(Part, Vec<HandoutFile>), Result<JoinError, LinkError>> {
     let none = || Ok(JoinError::Ended("it sent no scenario in time".to_owned()));
     let mut part = None;
     let mut files: Vec<(HandoutFile, u64)> = Vec::new();
     let mut room = HANDOUT_MAX;
     loop {
-        let Received::Frame(frame) = link.receive(until, None).map_err(Err)? else { return Err(none()) };
+        let until = link.heard_ns() + PATIENCE_NS;
+        let frame = match link.receive(until, None).map_err(Err)? {
+            Received::Frame(frame) => frame,
+            _ if link.heard_ns() + PATIENCE_NS > until => continue,
+            _ => return Err(none()),
+        };
         if let Frame::Bytes(bytes) = &frame {
             let refused = Err(LinkError::Frame(FrameError::Message));
             let Some((file, left)) = files.last_mut() else { return Err(refused) };
@@ -312,6 +333,12 @@ fn take_handout(link: &mut Link) -> Result<(Part, Vec<HandoutFile>), Result<Join
         match frame.read::<OfGatherer>().map_err(|error| Err(error.into()))? {
             OfGatherer::Refused { why } => return Err(Ok(JoinError::Refused(plain(&why)))),
             OfGatherer::End { why } => return Err(Ok(JoinError::Ended(plain(&why)))),
+            OfGatherer::Make { part: given }
+                if given.is_whole() || asked.is_some_and(|asked| asked != given) =>
+            {
+                let why = format!("it gave part {given}, for which nobody had asked");
+                return Err(Ok(JoinError::Ended(why)));
+            }
             OfGatherer::Make { part: given } => part = Some(given),
             OfGatherer::File { name, bytes } if files.len() < HANDOUT_FILES && bytes <= room => {
                 room -= bytes;
@@ -341,7 +368,6 @@ fn hold(shared: &Shared, mut link: Link) {
 
 fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
     let gone = |error: LinkError| format!("the gatherer is gone ({error})");
-    let mut heard = monotonic_ns();
     loop {
         let (out, figures, directory) = {
             let mut state = shared.state();
@@ -349,7 +375,7 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
         };
         for message in out {
             link.send(&message).map_err(gone)?;
-            if let OfPart::Failed { .. } = message {
+            if let OfPart::Failed { .. } | OfPart::Leaves { .. } = message {
                 return Ok(());
             }
         }
@@ -359,15 +385,14 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
         if let Some(directory) = directory {
             return send_files(link, &directory);
         }
-        match link.receive(heard + SILENCE_NS, Some(&shared.waker)).map_err(gone)? {
+        let until = link.heard_ns() + SILENCE_NS;
+        match link.receive(until, Some(&shared.waker)).map_err(gone)? {
             Received::Woken => continue,
+            Received::Nothing if link.heard_ns() + SILENCE_NS > until => continue,
             Received::Nothing => {
                 return Err(format!("the gatherer has said nothing for {} s", SILENCE_NS / 1_000_000_000));
             }
-            Received::Frame(frame) => {
-                heard = monotonic_ns();
-                take(shared, link, &frame).map_err(gone)?;
-            }
+            Received::Frame(frame) => take(shared, link, &frame).map_err(gone)?,
         }
     }
 }
@@ -376,11 +401,10 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
 fn take(shared: &Shared, link: &mut Link, frame: &Frame) -> Result<(), LinkError> {
     match frame.read::<OfGatherer>()? {
         OfGatherer::Ping { number } => {
-            return link.send(&OfPart::Pong { number, wall_ns: Readings::now().wall_ns });
+            return link.send(&OfPart::Pong { number, monotonic_ns: monotonic_ns().cast_signed() });
         }
-        OfGatherer::Start { unix_ns, offset_ns, error_ns } => {
-            let clock = PartClock { offset_ns, error_ns };
-            shared.state().start = Some(CommonStart { unix_ns, clock });
+        OfGatherer::Start { monotonic_ns, unix_ns, error_ns } => {
+            shared.state().start = Some(CommonStart { monotonic_ns, unix_ns, error_ns });
         }
         OfGatherer::End { why } => shared.state().end(&plain(&why)),
         _ => return Err(LinkError::Frame(FrameError::Message)),

@@ -3,10 +3,13 @@
 use super::link::{Link, Received};
 use super::ticket::{GatherKey, Ticket};
 use super::wire::{Frame, Hello, OfGatherer, OfPart, STRANGER_MAX, VERSION};
-use super::{GatherError, GatherSettings, Gathered, Gatherer, HandoutFile, JoinError, Joining, Member, News};
+use super::{
+    Figures, GatherError, GatherSettings, Gathered, Gatherer, HandoutFile, JoinError, Joining, Member, News,
+};
 use crate::run::StartSource;
-use farfield_base::Part;
-use farfield_os::clock::{Readings, monotonic_ns};
+use farfield_base::{Duration, Part};
+use farfield_measure::Histogram;
+use farfield_os::clock::{monotonic_ns, unix_ns_at};
 use rustls::ClientConnection;
 use rustls::pki_types::{IpAddr, Ipv4Addr, ServerName};
 use std::fs;
@@ -32,21 +35,33 @@ struct Scene {
 
 impl Scene {
     fn of(parts: u32, wait_s: u64) -> Scene {
+        Scene::begin(parts, wait_s, |_| {})
+    }
+
+    /// A gatherer of two parts.
+    fn with(change: impl FnOnce(&mut GatherSettings)) -> Scene {
+        Scene::begin(2, 60, change)
+    }
+
+    fn begin(parts: u32, wait_s: u64, change: impl FnOnce(&mut GatherSettings)) -> Scene {
         let home = tempfile::tempdir().expect("a folder");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let key = GatherKey::generate();
         let ticket = key.ticket();
-        let settings = GatherSettings {
+        let mut settings = GatherSettings {
             parts: (1..=parts).map(|number| Part::new(number, parts).expect("a part")).collect(),
             files: vec![
                 HandoutFile { name: "scenario.toml".to_owned(), content: b"seed = 7".to_vec() },
                 HandoutFile { name: "inputs/list".to_owned(), content: vec![b'x'; 200_000] },
             ],
             bytes_max: 1_000,
+            scenario: String::new(),
+            quiet_ns: 60 * SECOND,
             farfield: FARFIELD.to_owned(),
             wait_ns: wait_s * SECOND,
         };
+        change(&mut settings);
         let gatherer = Gatherer::begin(listener, key, settings, home.path()).expect("a thread");
         let (stop, news) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<News>>>::default());
         let (own_stop, own_news) = (Arc::clone(&stop), Arc::clone(&news));
@@ -82,7 +97,7 @@ impl Scene {
             rank: None,
             host: "there".to_owned(),
         };
-        let mut peer = Peer { link: self.link(), clock_ns: 0 };
+        let mut peer = Peer::of(self.link());
         peer.link.send(&hello).expect("taken");
         peer.link.trust();
         peer
@@ -126,9 +141,16 @@ struct Peer {
     link: Link,
     /// Nanoseconds by which its clock is ahead.
     clock_ns: i64,
+    /// True if it answers a ping only when the next one is there, as over a way of more than half a second.
+    is_far: bool,
+    last_ping: u64,
 }
 
 impl Peer {
+    fn of(link: Link) -> Peer {
+        Peer { link, clock_ns: 0, is_far: false, last_ping: 0 }
+    }
+
     /// Answers pings until `found` finds its message; `None` if the gatherer closes first.
     fn until<T>(&mut self, mut found: impl FnMut(&OfGatherer) -> Option<T>) -> Option<T> {
         loop {
@@ -136,8 +158,10 @@ impl Peer {
             let Received::Frame(frame) = received else { panic!("the gatherer is silent") };
             let Ok(message) = frame.read::<OfGatherer>() else { continue };
             if let OfGatherer::Ping { number } = message {
-                let wall_ns = Readings::now().wall_ns + self.clock_ns;
-                self.link.send(&OfPart::Pong { number, wall_ns }).ok()?;
+                let before = std::mem::replace(&mut self.last_ping, number);
+                let number = if self.is_far { before } else { number };
+                let monotonic_ns = monotonic_ns().cast_signed() + self.clock_ns;
+                self.link.send(&OfPart::Pong { number, monotonic_ns }).ok()?;
             }
             if let Some(found) = found(&message) {
                 return Some(found);
@@ -150,10 +174,12 @@ impl Peer {
         self.link.send(&OfPart::Ready { scenario: DIGEST.to_owned() }).expect("taken");
     }
 
-    fn start(&mut self) -> (u64, i64, u64) {
+    fn start(&mut self) -> (u64, u64, u64) {
         self.ready();
         let start = |message: &OfGatherer| match message {
-            OfGatherer::Start { unix_ns, offset_ns, error_ns } => Some((*unix_ns, *offset_ns, *error_ns)),
+            OfGatherer::Start { monotonic_ns, unix_ns, error_ns } => {
+                Some((*monotonic_ns, *unix_ns, *error_ns))
+            }
             _ => None,
         };
         self.until(start).expect("a start")
@@ -164,7 +190,7 @@ impl Peer {
 const DIGEST: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 fn start(member: &Member) -> u64 {
-    member.await_start(None, &AtomicBool::new(false)).expect("a start").unix_ns
+    member.await_start(None, &AtomicBool::new(false)).expect("a start").monotonic_ns
 }
 
 #[test]
@@ -192,13 +218,17 @@ fn parts_get_the_scenario_and_one_start_and_their_files_come_back() {
     }
     let home = scene.home.path().to_owned();
     let gathered = scene.gathering.join().expect("no panic").expect("a run");
-    assert_eq!(gathered.directories, [home.join("1-of-2"), home.join("2-of-2")]);
+    assert_eq!(directories(&gathered), [home.join("1-of-2"), home.join("2-of-2")]);
     assert!(gathered.lost.is_empty() && !gathered.interrupted);
     assert_eq!(fs::read_to_string(home.join("2-of-2/summary.json")).expect("a file"), "{}");
     assert!(!home.join("1-of-2/report.html").exists(), "the page of a part stays with it");
 }
 
-/// Time namespaces leave the wall clock alone: this part answers pings with a clock of its own.
+fn directories(gathered: &Gathered) -> Vec<PathBuf> {
+    gathered.returned.iter().map(|returned| returned.directory.clone()).collect()
+}
+
+/// A machine that runs since an hour before the other: this part answers pings with a clock of its own.
 #[test]
 fn a_clock_that_is_an_hour_ahead_is_given_the_start_in_its_own_time() {
     const HOUR: i64 = 3_600_000_000_000;
@@ -206,18 +236,24 @@ fn a_clock_that_is_an_hour_ahead_is_given_the_start_in_its_own_time() {
     let member = scene.join();
     let mut skewed = scene.peer();
     skewed.clock_ns = HOUR;
-    let (own, (unix_ns, offset_ns, error_ns)) = thread::scope(|scope| {
+    let (own, (monotonic_ns, unix_ns, error_ns)) = thread::scope(|scope| {
         let own = scope.spawn(|| start(&member));
         let skewed = skewed.start();
         (own.join().expect("a start"), skewed)
     });
-    assert!((offset_ns - HOUR).unsigned_abs() <= error_ns, "{offset_ns} ± {error_ns}");
     assert!(error_ns < SECOND, "{error_ns} ns for a way of no length");
-    assert!(own.abs_diff(unix_ns - HOUR as u64) <= SECOND / 10, "{own} and {unix_ns}");
+    let skewed_start = monotonic_ns - HOUR as u64;
+    assert!(own.abs_diff(skewed_start) <= SECOND / 10, "{own} and {skewed_start}");
+    // The wall clock of the gatherer, which is that of this machine.
+    assert!(unix_ns.abs_diff(unix_ns_at(skewed_start)) <= SECOND / 10, "{unix_ns}");
     scene.stop.store(true, Ordering::Relaxed);
     drop(skewed);
-    member.hand_over(&scene.directory(&[])).expect("nothing to keep");
-    assert!(scene.end().expect("a run").interrupted);
+    assert!(member.hand_over(&scene.directory(&[])).expect_err("nothing").contains("no files"));
+    let gathered = scene.end().expect("a run");
+    assert!(
+        gathered.interrupted && gathered.lost.len() == 2,
+        "each part is in one of two lists: {gathered:?}"
+    );
 }
 
 #[test]
@@ -244,28 +280,36 @@ fn strangers_are_refused_and_hold_nobody_up() {
         rank: None,
         host: String::new(),
     };
-    let mut thief = Peer { link: scene.link(), clock_ns: 0 };
+    let mut thief = Peer::of(scene.link());
     thief.link.send(&token).expect("taken");
     let refused = thief.until(|message| match message {
         OfGatherer::Refused { why } => Some(why.clone()),
         _ => None,
     });
     assert!(refused.expect("a reason").contains("token"));
+    // A later protocol, whose hello is another.
+    let mut later = Peer::of(scene.link());
+    later.link.send(&serde_json::json!({ "version": VERSION + 1, "who": 7 })).expect("taken");
+    let refused = later.until(|message| match message {
+        OfGatherer::Refused { why } => Some(why.clone()),
+        _ => None,
+    });
+    assert!(refused.expect("a reason").contains("version 3 of the rendezvous"));
     // No TLS; a frame that never ends; a frame that is longer than any; a hello that is none.
     let mut garbage = TcpStream::connect(scene.address).expect("a gatherer");
     garbage.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").expect("taken");
     let mut answer = Vec::new();
     let _ = garbage.read_to_end(&mut answer);
     let _silent: Vec<TcpStream> =
-        (0..40).map(|_| TcpStream::connect(scene.address).expect("a gatherer")).collect();
+        (0..90).map(|_| TcpStream::connect(scene.address).expect("a gatherer")).collect();
     for frame in
         [Frame::Bytes(vec![0; STRANGER_MAX + 1]), Frame::Bytes(vec![0; 100]), Frame::Message(b"{}".to_vec())]
     {
-        let mut peer = Peer { link: scene.link(), clock_ns: 0 };
+        let mut peer = Peer::of(scene.link());
         peer.link.send_frame(&frame).expect("taken");
         assert_eq!(peer.until(|message| Some(message.clone())), None);
     }
-    // All the while parts are admitted.
+    // All the while parts are admitted, also where strangers are more than there is room for.
     let _first = scene.join();
     assert_eq!(scene.join().part(), Part::new(2, 2).expect("a part"));
     assert!(
@@ -308,7 +352,7 @@ fn a_part_that_misbehaves_is_lost_and_the_others_are_kept() {
         member.hand_over(&scene.directory(&[("summary.json", "{}")])).expect("kept");
         let home = scene.home.path().to_owned();
         let gathered = scene.gathering.join().expect("no panic").expect("a run");
-        assert_eq!(gathered.directories, [home.join("1-of-2")], "{says}");
+        assert_eq!(directories(&gathered), [home.join("1-of-2")], "{says}");
         assert!(gathered.lost.len() == 1 && gathered.lost[0].contains(says), "{says}: {:?}", gathered.lost);
         assert!(!home.join("stolen").exists() && !home.parent().expect("above").join("stolen").exists());
     }
@@ -336,6 +380,11 @@ fn nothing_is_taken_before_the_start_and_a_part_that_goes_leaves_its_place() {
     scene.await_news("has not begun");
     let one = scene.join();
     assert_eq!(one.part(), Part::new(1, 2).expect("a part"), "its place is free again");
+    // So does one that is interrupted; one that cannot run ends all.
+    one.leave("interrupted");
+    scene.await_news("Left(\"part 1/2 on here: interrupted");
+    let one = scene.join();
+    assert_eq!(one.part(), Part::new(1, 2).expect("a part"));
     one.fail("no such file: list.txt");
     let error = scene.end().expect_err("no run").to_string();
     assert!(error.contains("part 1/2 on here: no such file: list.txt"), "{error}");
@@ -344,10 +393,8 @@ fn nothing_is_taken_before_the_start_and_a_part_that_goes_leaves_its_place() {
 #[test]
 fn a_part_of_another_scenario_or_none_in_time_ends_the_rendezvous() {
     let scene = Scene::of(2, 60);
+    // It is the first, and no other has come: the gatherer's scenario counts.
     let member = scene.join();
-    let mut other = scene.peer();
-    other.ready();
-    scene.await_news("there");
     let waited = thread::scope(|scope| {
         scope
             .spawn(|| member.await_start(Some("seed = 8"), &AtomicBool::new(false)))
@@ -355,10 +402,89 @@ fn a_part_of_another_scenario_or_none_in_time_ends_the_rendezvous() {
             .expect("no panic")
     });
     assert!(waited.is_err() && member.ended().is_some());
-    drop(other);
     assert!(scene.end().expect_err("no run").to_string().contains("another scenario"));
 
     let scene = Scene::of(3, 0);
     let error = scene.end().expect_err("no run").to_string();
     assert!(error.contains("part 1/3 has not joined, part 2/3 has not joined"), "{error}");
+}
+
+/// It answers pings, and its run hangs.
+#[test]
+fn a_part_that_reports_no_figures_is_named_and_given_up() {
+    let scene = Scene::with(|settings| settings.quiet_ns = 2_500_000_000);
+    let member = scene.join();
+    let mut hung = scene.peer();
+    thread::scope(|scope| {
+        scope.spawn(|| start(&member));
+        hung.start();
+    });
+    member.hand_over(&scene.directory(&[("summary.json", "{}")])).expect("kept");
+    hung.until(|_| None::<()>);
+    scene.await_news("Waiting(\"part 2/2 on there: it has reported no figures for 2 s\")");
+    let gathered = scene.end().expect("a run");
+    assert_eq!((gathered.returned.len(), gathered.lost.len()), (1, 1));
+    assert!(gathered.lost[0].contains("no figures"), "{:?}", gathered.lost);
+}
+
+#[test]
+fn a_round_trip_of_more_than_half_a_second_hinders_no_start() {
+    let scene = Scene::of(2, 20);
+    let member = scene.join();
+    let mut far = scene.peer();
+    far.is_far = true;
+    thread::scope(|scope| {
+        scope.spawn(|| start(&member));
+        far.start();
+    });
+    far.link.close();
+    member.hand_over(&scene.directory(&[("summary.json", "{}")])).expect("kept");
+    scene.end().expect("a run");
+}
+
+/// What a part has sent is heard as it comes, and not only when all of it is there.
+#[test]
+fn a_part_with_a_thin_uplink_is_not_silent() {
+    let scene = Scene::of(2, 60);
+    let thin = thin_uplink(scene.address);
+    let joining = Joining { address: thin.to_string(), ..scene.joining() };
+    let members = [scene.join(), Member::join(&joining).expect("admitted")];
+    thread::scope(|scope| members.iter().for_each(|member| drop(scope.spawn(|| start(member)))));
+    let mut response = Histogram::new();
+    (1..3_000).for_each(|n| response.record_many(Duration::from_us(n * 333), n));
+    let (measured_ns, counts) = ((0, SECOND), 0);
+    members[1].report(Figures {
+        now_ns: 1,
+        measured_ns,
+        ended: counts,
+        failed: counts,
+        connections: counts,
+        in_system: counts,
+        response,
+    });
+    scene.await_news("Sum");
+    for member in &members {
+        member.hand_over(&scene.directory(&[("summary.json", "{}")])).expect("kept");
+    }
+    assert_eq!(scene.end().expect("a run").returned.len(), 2);
+}
+
+/// The address of a way to `gatherer` by which some 16 kB go up in a second, and any number down.
+fn thin_uplink(gatherer: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        let (mut part, _) = listener.accept().expect("a part");
+        let mut on = TcpStream::connect(gatherer).expect("a gatherer");
+        let (mut up, mut down) = (part.try_clone().expect("a socket"), on.try_clone().expect("a socket"));
+        thread::spawn(move || std::io::copy(&mut down, &mut part));
+        let mut piece = [0; 800];
+        while let Ok(count @ 1..) = up.read(&mut piece) {
+            if on.write_all(&piece[..count]).is_err() {
+                return;
+            }
+            thread::park_timeout(std::time::Duration::from_millis(50));
+        }
+    });
+    address
 }

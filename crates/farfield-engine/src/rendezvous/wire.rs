@@ -10,13 +10,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// Bytes of a frame of a peer that has not shown its token.
 pub(super) const STRANGER_MAX: usize = 4 << 10;
 /// Bytes of any other frame: a histogram of response times takes some 100 kB at most.
 pub(super) const FRAME_MAX: usize = 1 << 20;
-/// Bytes of a file in one frame.
-pub(super) const CHUNK: usize = 64 << 10;
+/// Bytes of a file in one frame: a peer with a thin uplink is heard often.
+pub(super) const CHUNK: usize = 16 << 10;
 /// Bytes of a frame's head.
 pub(super) const HEAD: usize = 5;
 /// Files of a handout, and their bytes together.
@@ -109,12 +109,18 @@ pub(super) struct Hello {
     pub host: String,
 }
 
+/// What a hello of any version of the protocol has.
+#[derive(Debug, Deserialize)]
+pub(super) struct AnyHello {
+    pub version: u32,
+}
+
 /// A message of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum OfPart {
-    /// The answer to a ping, with its wall clock.
-    Pong { number: u64, wall_ns: i64 },
+    /// The answer to a ping, with its monotonic clock.
+    Pong { number: u64, monotonic_ns: i64 },
     /// Its users are there; all that it lacks is the start. With the digest of its scenario.
     Ready { scenario: String },
     /// The figures so far.
@@ -125,6 +131,8 @@ pub(super) enum OfPart {
     Done,
     /// It cannot run.
     Failed { why: String },
+    /// It goes before the start; another process may take its place.
+    Leaves { why: String },
 }
 
 /// A message of the gatherer.
@@ -139,10 +147,11 @@ pub(super) enum OfGatherer {
     File { name: String, bytes: u64 },
     /// All files were sent.
     Prepare,
-    /// Asks for the wall clock.
+    /// Asks for the monotonic clock.
     Ping { number: u64 },
-    /// The start in the part's own wall clock, and the distance of that from the gatherer's.
-    Start { unix_ns: u64, offset_ns: i64, error_ns: u64 },
+    /// The start in the part's own monotonic clock and in the gatherer's wall clock, and the error of the
+    /// former.
+    Start { monotonic_ns: u64, unix_ns: u64, error_ns: u64 },
     /// The run is to end now.
     End { why: String },
     /// The files are kept.
@@ -199,7 +208,8 @@ impl Figures {
 
     /// False if the numbers of a peer's histogram are none of times: their sums could overflow.
     pub(super) fn is_sound(&self) -> bool {
-        const COUNT_MAX: u64 = 1 << 53;
+        // Those of all parts, of which there are 4,096 at most, add up to 2⁵³.
+        const COUNT_MAX: u64 = (1 << 53) / 4_096;
         let (count, response) = (self.response.count(), &self.response);
         let sum_max = u128::from(count) * u128::from(Histogram::TOP.as_ns());
         count <= COUNT_MAX && response.clamped() <= count && response.sum_ns() <= sum_max

@@ -4,7 +4,7 @@
 use super::Settings;
 use farfield_base::Duration;
 use farfield_measure::parts::PartClock;
-use farfield_os::clock::Clock;
+use farfield_os::clock::{Clock, monotonic_ns, unix_ns_at};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -41,10 +41,29 @@ pub enum StartError {
 /// A start that all parts of a run have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommonStart {
-    /// The time by this machine's wall clock, in nanoseconds since 1970.
+    /// The time by this machine's monotonic clock, in nanoseconds: its wall clock may be set until then.
+    pub monotonic_ns: u64,
+    /// The time by the wall clock that all are compared with, in nanoseconds since 1970.
     pub unix_ns: u64,
-    /// The clock of this machine beside the one that all are compared with.
-    pub clock: PartClock,
+    /// Nanoseconds by which the time may be wrong here.
+    pub error_ns: u64,
+}
+
+impl CommonStart {
+    /// This machine's wall clock beside the one that all are compared with, by what it had at the start.
+    pub fn wall_clock(&self, start_unix_ns: u64) -> PartClock {
+        let offset_ns = start_unix_ns.cast_signed().saturating_sub(self.unix_ns.cast_signed());
+        PartClock { offset_ns, error_ns: self.error_ns }
+    }
+}
+
+/// The time of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StartAt {
+    /// By the wall clock, in nanoseconds since 1970.
+    Unix(u64),
+    /// By the monotonic clock.
+    Monotonic(u64),
 }
 
 /// The source of a start that is known once all parts are ready, such as a rendezvous.
@@ -67,9 +86,10 @@ pub(super) fn common(settings: &Settings, stop: &AtomicBool) -> Result<Option<Co
 pub(super) fn wait_for_threads(
     settings: &Settings,
     stop: &AtomicBool,
-) -> Result<(Option<u64>, Option<CommonStart>), StartError> {
+) -> Result<(Option<StartAt>, Option<CommonStart>), StartError> {
     let common = common(settings, stop)?;
-    let start_at = common.map(|common| common.unix_ns).or(settings.start_at);
+    let given = settings.start_at.map(StartAt::Unix);
+    let start_at = common.map(|common| StartAt::Monotonic(common.monotonic_ns)).or(given);
     wait(start_at, if common.is_some() { COMMON_THREADS } else { THREADS }, stop)?;
     Ok((start_at, common))
 }
@@ -81,18 +101,18 @@ fn in_words(time: Duration) -> Duration {
 
 /// Checks that a start at `unix_ns` is still to come.
 pub(crate) fn ahead(unix_ns: Option<u64>) -> Result<(), StartError> {
-    unix_ns.map_or(Ok(()), |unix_ns| ahead_of(unix_ns).map(drop))
+    unix_ns.map_or(Ok(()), |unix_ns| ahead_of(StartAt::Unix(unix_ns)).map(drop))
 }
 
-/// Waits until `ahead` before a start at `unix_ns`, in nanoseconds since 1970.
+/// Waits until `ahead` before a start.
 ///
 /// # Errors
 /// If the start is over, or `stop` is set.
 #[expect(clippy::disallowed_methods, reason = "a wall-clock time is waited for, which no event tells of")]
-pub(super) fn wait(unix_ns: Option<u64>, ahead: Duration, stop: &AtomicBool) -> Result<(), StartError> {
-    let Some(unix_ns) = unix_ns else { return Ok(()) };
+pub(super) fn wait(at: Option<StartAt>, ahead: Duration, stop: &AtomicBool) -> Result<(), StartError> {
+    let Some(at) = at else { return Ok(()) };
     loop {
-        let left = ahead_of(unix_ns)?;
+        let left = ahead_of(at)?;
         if stop.load(Ordering::Relaxed) {
             return Err(StartError::Interrupted);
         }
@@ -103,21 +123,28 @@ pub(super) fn wait(unix_ns: Option<u64>, ahead: Duration, stop: &AtomicBool) -> 
     }
 }
 
-/// The clock of a run that starts at `unix_ns`, or in a moment.
-pub(super) fn clock(unix_ns: Option<u64>) -> Result<Clock, StartError> {
-    let Some(unix_ns) = unix_ns else { return Ok(Clock::starting_in(LEAD)) };
-    let ahead = ahead_of(unix_ns)?;
+/// The clock of a run that starts at a given time, or in a moment.
+pub(super) fn clock(at: Option<StartAt>) -> Result<Clock, StartError> {
+    let Some(at) = at else { return Ok(Clock::starting_in(LEAD)) };
+    let ahead = ahead_of(at)?;
+    let unix_ns = match at {
+        StartAt::Unix(unix_ns) => unix_ns,
+        StartAt::Monotonic(monotonic_ns) => return Ok(Clock::starting_at(monotonic_ns)),
+    };
     // The clock is set once more against the wall clock, which may have been adjusted while it was waited
     // for.
     Ok(Clock::starting_in(ahead).moved_to(unix_ns))
 }
 
-/// Time from now until `unix_ns`.
-fn ahead_of(unix_ns: u64) -> Result<Duration, StartError> {
-    let now = Clock::starting_in(Duration::ZERO).start_unix_ns();
-    match unix_ns.checked_sub(now) {
+/// Time from now until a start.
+fn ahead_of(at: StartAt) -> Result<Duration, StartError> {
+    let (at, now) = match at {
+        StartAt::Unix(unix_ns) => (unix_ns, unix_ns_at(monotonic_ns())),
+        StartAt::Monotonic(at) => (at, monotonic_ns()),
+    };
+    match at.checked_sub(now) {
         Some(ahead) => Ok(Duration::from_ns(ahead)),
-        None => Err(StartError::Late { late: Duration::from_ns(now - unix_ns) }),
+        None => Err(StartError::Late { late: Duration::from_ns(now - at) }),
     }
 }
 
@@ -129,23 +156,40 @@ mod tests {
     fn a_run_starts_when_it_was_asked_to() {
         let now = Clock::starting_in(Duration::ZERO).start_unix_ns();
         let at = now + Duration::from_ms(400).as_ns();
-        wait(Some(at), THREADS, &AtomicBool::new(false)).unwrap();
-        let ahead = ahead_of(at).unwrap();
+        wait(Some(StartAt::Unix(at)), THREADS, &AtomicBool::new(false)).unwrap();
+        let ahead = ahead_of(StartAt::Unix(at)).unwrap();
         assert!(ahead <= THREADS, "{ahead}");
-        let start = clock(Some(at)).unwrap().start_unix_ns();
+        let start = clock(Some(StartAt::Unix(at))).unwrap().start_unix_ns();
         assert!(start.abs_diff(at) < 50_000, "{start} for {at}");
+    }
+
+    /// The gatherer's wall clock is an hour behind, and the start is where the monotonic clock has it.
+    #[test]
+    fn a_common_start_is_by_the_monotonic_clock_whatever_the_wall_clock_has() {
+        const HOUR: u64 = 3_600_000_000_000;
+        let at = monotonic_ns() + Duration::from_ms(400).as_ns();
+        let common = CommonStart { monotonic_ns: at, unix_ns: unix_ns_at(at) - HOUR, error_ns: 7 };
+        let clock = clock(Some(StartAt::Monotonic(common.monotonic_ns))).unwrap();
+        assert_eq!(clock, Clock::starting_at(at));
+        let wall = common.wall_clock(clock.start_unix_ns());
+        assert!(wall.offset_ns.abs_diff(HOUR.cast_signed()) < 50_000 && wall.error_ns == 7, "{wall:?}");
+        assert!(super::clock(Some(StartAt::Monotonic(1))).is_err());
     }
 
     #[test]
     fn a_start_that_is_over_is_refused() {
-        let error = wait(Some(1_000_000_000), FILES, &AtomicBool::new(false)).unwrap_err().to_string();
+        let error =
+            wait(Some(StartAt::Unix(1_000_000_000)), FILES, &AtomicBool::new(false)).unwrap_err().to_string();
         assert!(error.contains("run.start-at") && error.contains("NTP"), "{error}");
-        assert!(clock(Some(1)).is_err() && clock(None).is_ok());
+        assert!(clock(Some(StartAt::Unix(1))).is_err() && clock(None).is_ok());
     }
 
     #[test]
     fn a_wish_to_end_ends_the_wait() {
         let far = Clock::starting_in(Duration::from_secs(3_600)).start_unix_ns();
-        assert_eq!(wait(Some(far), FILES, &AtomicBool::new(true)), Err(StartError::Interrupted));
+        assert_eq!(
+            wait(Some(StartAt::Unix(far)), FILES, &AtomicBool::new(true)),
+            Err(StartError::Interrupted)
+        );
     }
 }

@@ -3,19 +3,20 @@
 mod progress;
 
 use super::joined::{SCENARIO, TOKEN, host, time};
-use super::merge::write_merged;
+use super::merge::show_merged;
 use super::run::{new_directory, read};
 use crate::exit::Exit;
 use crate::flags::gather::{GatherFlags, RendezvousFlags};
 use crate::metrics::listen;
 use crate::output;
 use crate::problem::Problem;
-use farfield_base::{Bytes, Part};
+use farfield_base::{Bytes, Duration, Part};
 use farfield_engine::rendezvous::{
-    GatherError, GatherKey, GatherSettings, Gathered, Gatherer, HandoutFile, News, Ticket, ticket,
+    GatherError, GatherKey, GatherSettings, Gathered, Gatherer, HandoutFile, News, Returned, Ticket, ticket,
 };
-use farfield_engine::{PartsOfRun, RunDirectory, descriptors, interrupt};
+use farfield_engine::{MergeError, PartsOfRun, RunDirectory, descriptors, interrupt};
 use farfield_files::temporary_folder;
+use farfield_scenario::Overlay;
 use progress::GatherLines;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Bytes that a part sends beside its samples: a day's counts take some 200 MB.
 const BESIDE_SAMPLES: u64 = 1 << 30;
+/// Time without figures after which a part that runs is given up.
+const QUIET: Duration = Duration::from_secs(60);
 /// Bytes of one file of a scenario.
 const FILE_MAX: Bytes = Bytes(16 << 20);
 
@@ -96,12 +99,15 @@ impl Rendezvous {
         }
         let (name, samples) = (scenario.name.clone(), scenario.output.disk_budget.0);
         let out = flags.out.clone().or_else(|| scenario.output.directory.clone());
+        let (files, scenario) = hand_out(plan, parts[0])?;
         let settings = GatherSettings {
             parts,
-            files: hand_out(plan)?,
+            files,
+            scenario,
             bytes_max: samples.saturating_add(BESIDE_SAMPLES),
             farfield: env!("CARGO_PKG_VERSION").to_owned(),
             wait_ns: time(&flags.wait, "--wait")?,
+            quiet_ns: QUIET.as_ns(),
         };
         let created = match &out {
             Some(out) => RunDirectory::create(out),
@@ -182,23 +188,65 @@ impl Rendezvous {
         self.merge(&gathered)
     }
 
+    /// Merges the parts that came back. One whose files are no good is lost, as one that did not.
     fn merge(&self, gathered: &Gathered) -> Result<Exit, Problem> {
-        if gathered.directories.is_empty() {
-            let lost = gathered.lost.join("; ");
-            return Err(Problem::failed(format!("no part came back with its files: {lost}")));
+        let (mut returned, mut lost) = (gathered.returned.clone(), gathered.lost.clone());
+        let mut lose = |returned: &mut Vec<Returned>, is: &dyn Fn(&Returned) -> bool, why: &str| {
+            for gone in returned.extract_if(.., |returned| is(returned)) {
+                let why = format!("{}: {why}", gone.name);
+                output::put_error(format_args!("farfield: lost {why}\n"));
+                lost.push(why);
+            }
+            lost.clone()
+        };
+        loop {
+            let paths: Vec<(Part, PathBuf)> =
+                returned.iter().map(|returned| (returned.part, returned.directory.clone())).collect();
+            let (read, unsound) = PartsOfRun::read_sound(&paths);
+            for (part, why) in unsound {
+                lose(&mut returned, &|returned| returned.part == part, &why);
+            }
+            let lost = lose(&mut returned, &|_| false, "");
+            if returned.is_empty() {
+                return Err(self.nothing(gathered.interrupted, &lost));
+            }
+            let mut parts = read.map_err(Problem::failed)?;
+            lost.iter()
+                .for_each(|lost| parts.warn(format!("{lost}; what it had measured is not in this run")));
+            match parts.write(&self.created) {
+                Ok(summary) => {
+                    show_merged(&summary, &self.created, self.flags.format)?;
+                    // One that came when all had ended has ended nothing.
+                    let interrupted = gathered.interrupted && !summary.complete;
+                    return Ok(Exit::of_run(&summary, interrupted, false));
+                }
+                Err(MergeError::Unreadable { path, why })
+                    if returned.iter().any(|returned| path.starts_with(&returned.directory)) =>
+                {
+                    lose(&mut returned, &|returned| path.starts_with(&returned.directory), &why);
+                }
+                Err(error) => return Err(Problem::failed(error)),
+            }
         }
-        let mut parts = PartsOfRun::read(&gathered.directories).map_err(Problem::failed)?;
-        gathered
-            .lost
-            .iter()
-            .for_each(|lost| parts.warn(format!("{lost}; what it had measured is not in this run")));
-        let summary = write_merged(&parts, &self.created, self.flags.format)?;
-        Ok(Exit::of_run(&summary, gathered.interrupted, false))
+    }
+
+    /// The end of a rendezvous from which nothing came back.
+    fn nothing(&self, interrupted: bool, lost: &[String]) -> Problem {
+        // What it has kept of its parts stays.
+        let _ = std::fs::remove_dir(self.created.path());
+        let lost = if lost.is_empty() { "none had begun".to_owned() } else { lost.join("; ") };
+        match interrupted {
+            true => {
+                Problem::interrupted(format!("interrupted, and no part came back with its files: {lost}"))
+            }
+            false => Problem::failed(format!("no part came back with its files: {lost}")),
+        }
     }
 }
 
-/// The scenario of `plan` with its files, as parts get them.
-fn hand_out(plan: farfield_scenario::RunPlan) -> Result<Vec<HandoutFile>, Problem> {
+/// The scenario of `plan` with its files, as parts get them; and the scenario as parts that are given no other
+/// flags have it in common.
+fn hand_out(plan: farfield_scenario::RunPlan, part: Part) -> Result<(Vec<HandoutFile>, String), Problem> {
     let unkept = |error: &dyn std::fmt::Display| {
         Problem::failed(format!("the scenario cannot be handed out: {error}"))
     };
@@ -206,6 +254,9 @@ fn hand_out(plan: farfield_scenario::RunPlan) -> Result<Vec<HandoutFile>, Proble
     let folder = home.path().join("handout");
     let directory = RunDirectory::create_new(&folder).map_err(|error| unkept(&error))?;
     let scenario = plan.hand_out(&directory)?;
+    directory.replace(SCENARIO, scenario.as_bytes()).map_err(|error| unkept(&error))?;
+    let part = Overlay::default().with("run.part", "--parts", part.to_string().as_str());
+    let shared = read(folder.join(SCENARIO).to_str(), &part)?.shared_by_parts();
     let mut files = vec![HandoutFile { name: SCENARIO.to_owned(), content: scenario.into_bytes() }];
     let mut folders = vec![folder.join("inputs")];
     while let Some(next) = folders.pop() {
@@ -225,7 +276,7 @@ fn hand_out(plan: farfield_scenario::RunPlan) -> Result<Vec<HandoutFile>, Proble
             files.push(HandoutFile { name: name.to_owned(), content });
         }
     }
-    Ok(files)
+    Ok((files, shared))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::progress::{Shown, Watch};
 use farfield_base::{Bytes, Duration, Part};
 use farfield_engine::rendezvous::{HandoutFile, Joining, Member, Ticket, ticket};
 use farfield_files::{Folder, TempDir, temporary_folder};
+use farfield_scenario::RunPlan;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +54,11 @@ pub fn run(flags: &RunFlags, address: &str) -> Result<Exit, Problem> {
         None => {}
     }
     let member = Arc::new(Member::join(&joining).map_err(Problem::failed)?);
-    let done = drive(flags, &member).inspect_err(|problem| member.fail(&problem.to_string()));
+    let done = drive(flags, &member).inspect_err(|problem| match problem.is_interrupted() {
+        // Another process may take its place, if there is no start yet.
+        true => member.leave(&problem.to_string()),
+        false => member.fail(&problem.to_string()),
+    });
     let done = done.map_err(|problem| match member.ended() {
         Some(why) => Problem::failed(format!("{why}; nothing was measured")),
         None => problem,
@@ -99,8 +104,23 @@ fn drive(flags: &RunFlags, member: &Arc<Member>) -> Result<Done, Problem> {
     // The gatherer's word on it counts.
     flags.load.part = None;
     let overlay = flags.overlay().with("run.part", "--join", member.part().to_string().as_str());
-    let plan = run::read(folder.path().join(SCENARIO).to_str(), &overlay)?;
+    let plan = checked(run::read(folder.path().join(SCENARIO).to_str(), &overlay)?, &flags)?;
+    member.holds(plan.shared_by_parts());
     run::drive(plan, Watch { member: Some(Arc::clone(member)), ..run::watch(&flags, Shown::Nothing)? })
+}
+
+/// The gatherer's plan without what it has no say in here: the place of the result, and programs.
+fn checked(mut plan: RunPlan, flags: &RunFlags) -> Result<RunPlan, Problem> {
+    if let Some(program) = plan.starts().first() {
+        return Err(Problem::failed(format!(
+            "the gatherer's scenario would start `{}` here, and a part starts no programs of it",
+            program.line()
+        )));
+    }
+    if flags.result.out.is_none() {
+        plan.forget_directory();
+    }
+    Ok(plan)
 }
 
 /// A folder with the files of a handout.

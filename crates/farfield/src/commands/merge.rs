@@ -17,24 +17,19 @@ pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
         None => new_directory("merged"),
     };
     let created = created.map_err(Problem::failed)?;
-    let summary = write_merged(&parts, &created, flags.format)?;
-    Ok(Exit::of_run(&summary, false, false))
-}
-
-/// Writes the run that `parts` are together into `created`, and prints its result.
-pub(super) fn write_merged(
-    parts: &PartsOfRun,
-    created: &RunDirectory,
-    format: Format,
-) -> Result<Summary, Problem> {
-    let summary = parts.write(created).map_err(|error| match error {
+    let summary = parts.write(&created).map_err(|error| match error {
         MergeError::Unreadable { .. } => Problem::usage(error),
         error => Problem::failed(error),
     })?;
+    show_merged(&summary, &created, flags.format)?;
+    Ok(Exit::of_run(&summary, false, false))
+}
+
+/// Writes the page of the run that parts are together, and prints its result.
+pub(super) fn show_merged(summary: &Summary, created: &RunDirectory, format: Format) -> Result<(), Problem> {
     write_page(created);
     match format {
-        Format::Text => output::put_coloured(&report::shown(&summary, created.path()))?,
-        Format::Json => output::put(&summary.to_json())?,
+        Format::Text => output::put_coloured(&report::shown(summary, created.path())),
+        Format::Json => output::put(&summary.to_json()),
     }
-    Ok(summary)
 }

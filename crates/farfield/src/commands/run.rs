@@ -182,6 +182,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     if settings.plane.kind() != PlaneKind::Simulated {
         settings.warnings.extend(preflight::quota(settings.workers));
     }
+    let is_new = asked.as_ref().is_none_or(|asked| !asked.exists());
     let created = match &asked {
         Some(asked) => RunDirectory::create(asked),
         None => new_directory(&scenario.name),
@@ -206,10 +207,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     end_with_tear_down(&settings, shown);
     drop(settings);
     drop(home);
-    let mut summary = ran.map_err(|error| match error {
-        RunError::Start(StartError::Interrupted) => Problem::interrupted(error),
-        error => Problem::failed(error),
-    })?;
+    let mut summary = ran.map_err(|error| unbegun(error, &directory, is_new))?;
     drop(origin);
     if verifies && directory.join("capture.pcapng").exists() {
         verify::at_the_end(&directory, &mut summary, stop.load(Ordering::Relaxed));
@@ -227,6 +225,17 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
+}
+
+/// The problem of a run that did not come to its end. One that did not start leaves no directory of its own.
+fn unbegun(error: RunError, directory: &Path, is_new: bool) -> Problem {
+    if is_new && matches!(error, RunError::Start(_)) {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    match error {
+        RunError::Start(StartError::Interrupted) => Problem::interrupted(error),
+        error => Problem::failed(error),
+    }
 }
 
 /// Samples that are read for the page at the end of a run: a fifth of a second's work, and less than 40 MiB.

@@ -3,6 +3,7 @@
 
 use crate::common::{Ended, Place, Signal, poll, skip};
 use crate::scene::{Gathering, has_samples, open, sorted};
+use farfield_os::clock::monotonic_ns;
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs;
@@ -76,7 +77,7 @@ fn two_parts_over_sockets_start_together_and_make_what_one_would() {
     parts.into_iter().for_each(|part| drop(part.ended()));
     let counted = Ended { directory: place.path("counted"), ..counting.running.ended() };
     let by_part: Vec<u64> = counted.summary().parts.iter().map(|part| part.requests).collect();
-    // Eight users of ten are of the first three units: requests are dealt out to users.
+    // Ten users have 100 each, and eight of them are of three units in four.
     assert_eq!((counted.samples().len(), by_part), (1_000, vec![800, 200]));
 }
 
@@ -89,10 +90,15 @@ fn a_part_that_is_killed_or_silent_is_named_and_the_others_are_kept() {
     let parts = [1, 2, 3].map(|part| gathering.join(&place, &format!("-t 1 --part {part}/3 -o part-{part}")));
     let [kept, killed, silent] = parts;
     poll("a checkpoint", || place.path("part-3/summary.json").exists().then_some(()));
-    killed.signal(Signal::KILL);
-    gathering.await_words("lost part 2/3");
-    silent.signal(Signal::STOP);
-    gathering.await_words("lost part 3/3");
+    for (part, signal, words) in
+        [(&killed, Signal::KILL, "lost part 2/3"), (&silent, Signal::STOP, "lost part 3/3")]
+    {
+        let at = monotonic_ns();
+        part.signal(signal);
+        gathering.await_words(words);
+        let took_ns = monotonic_ns() - at;
+        assert!(took_ns <= 2_000_000_000, "{words} after {took_ns} ns");
+    }
     silent.signal(Signal::CONT);
     kept.ended().exits(0);
     let ended = gathering.ended(&place).exits(3);
@@ -147,8 +153,20 @@ fn an_interrupt_of_the_gatherer_ends_all_and_merges_what_there_is() {
     let summary = ended.summary();
     assert!(!summary.complete && summary.parts.len() == 2 && summary.steady.requests > 0);
 
-    // Before the start there is nothing to merge, and nothing is left.
+    // Neither between readiness and start, nor before, is there anything to merge, and nothing is left.
     fs::remove_dir_all(place.path("whole")).expect("a directory");
+    fs::remove_file(place.path("ticket")).expect("a ticket");
+    let gathering = Gathering::begin(&place, "--parts 2");
+    let parts = [1, 2].map(|part| gathering.join(&place, &format!("-t 1 -o unbegun-{part}")));
+    gathering.await_words("all parts are ready");
+    gathering.running.signal(Signal::INT);
+    let ended = gathering.ended(&place).exits(130);
+    assert!(ended.stderr.contains("interrupted, and no part came back"), "{}", ended.stderr);
+    parts.into_iter().for_each(|part| drop(part.ended()));
+    for left in ["whole", "unbegun-1", "unbegun-2"] {
+        assert!(!place.path(left).exists(), "{left} of a run that has not begun");
+    }
+
     fs::remove_file(place.path("ticket")).expect("a ticket");
     let gathering = Gathering::begin(&place, "--parts 2");
     let part = gathering.join(&place, "-o waiting");
@@ -200,6 +218,55 @@ fn a_part_needs_the_ticket_and_nothing_else() {
     refused("--parts 2 --plane sockets", &["target"]);
     let nobody = place.farfield("gather s.toml --parts 2 --wait 100ms -q -o nobody").exits(1);
     assert!(nobody.stderr.contains("part 1/2 has not joined, part 2/2 has not joined"), "{}", nobody.stderr);
+}
+
+/// The disk of one is full, and its samples are cut short.
+#[test]
+fn files_of_one_part_that_are_no_good_leave_those_of_the_others() {
+    let place = Place::new();
+    place.write("s.toml", LISTED.replace("90/s", "6000/s"));
+    place.write("list.txt", "/a\n");
+    let gathering = Gathering::begin(&place, "--parts 3");
+    let join = format!(
+        "ulimit -f 60; trap '' XFSZ; exec {} run --join {} --ticket ticket --part 1/3 -o full",
+        env!("CARGO_BIN_EXE_farfield"),
+        gathering.address
+    );
+    let mut full = Command::new("bash");
+    full.args(["-c", &join]);
+    let full = place.begin_by(full, &[]);
+    let others = [2, 3].map(|part| gathering.join(&place, &format!("--part {part}/3 -o part-{part}")));
+    full.ended().exits(3);
+    others.into_iter().for_each(|part| drop(part.ended().exits(0)));
+    let ended = gathering.ended(&place).exits(3);
+    let summary = ended.summary();
+    assert_eq!(summary.parts.iter().map(|part| part.valid).collect::<Vec<_>>(), [false, true, true]);
+    assert!(summary.warnings.iter().any(|warning| warning.contains("has not all samples")), "{summary:?}");
+    assert!(!ended.directory.join("samples.parquet").exists());
+}
+
+#[test]
+fn a_part_whose_flags_differ_ends_the_rendezvous_also_where_it_is_the_first() {
+    let place = Place::new();
+    place.write("s.toml", LISTED);
+    place.write("list.txt", "/a\n");
+    let gathering = Gathering::begin(&place, "--parts 2 -q");
+    gathering.join(&place, "--seed 8").ended().exits(1).says(&["another scenario", "gatherer's"]);
+    let ended = gathering.ended(&place).exits(1);
+    assert!(
+        ended.stderr.contains("part 1/2") && ended.stderr.contains("another scenario"),
+        "{}",
+        ended.stderr
+    );
+
+    // A file that is too large to be handed out, and is another by the time a part reads it.
+    fs::remove_file(place.path("ticket")).expect("a ticket");
+    let large = format!("/{}\n", "a".repeat(999)).repeat(17_000);
+    place.write("list.txt", &large);
+    let gathering = Gathering::begin(&place, "--parts 2 -q");
+    place.write("list.txt", large.replacen('a', "b", 1));
+    gathering.join(&place, "-q").ended().exits(1).says(&["another scenario"]);
+    gathering.ended(&place).exits(1);
 }
 
 /// Files of parts are larger than the gatherer's disk.

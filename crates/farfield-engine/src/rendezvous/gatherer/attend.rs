@@ -2,52 +2,58 @@
 
 use super::super::clocks::Measurements;
 use super::super::link::{Link, LinkError, Received, Waker};
-use super::super::wire::{CHUNK, Frame, Hello, OfGatherer, OfPart, VERSION, plain};
+use super::super::wire::{AnyHello, CHUNK, Frame, Hello, OfGatherer, OfPart, VERSION, plain};
 use super::files::{FilesError, PartFiles};
-use super::{News, Phase, Seat, Shared, Standing, wall_ns};
+use super::{News, Phase, Seat, Shared, Standing};
 use farfield_base::Part;
 use farfield_os::clock::monotonic_ns;
 use rustls::ServerConnection;
+use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-/// Time for a peer to say who it is.
+/// Time for a peer's first byte, and to say who it is.
+const FIRST_NS: u64 = 2_000_000_000;
 const HELLO_NS: u64 = 5_000_000_000;
 /// Time between two pings.
 const PING_NS: u64 = 500_000_000;
 /// Time without a word after which a part is lost: named before two seconds are over.
 const SILENCE_NS: u64 = 1_500_000_000;
-/// Time without a word of a part that hands its files over: its run is over, and many at once may wait for
-/// one disk.
-const SILENCE_AT_END_NS: u64 = 15_000_000_000;
+/// Time without a byte of a part that gets the scenario, or hands its files over: its run is to come, or is
+/// over, and many at once may wait for one disk.
+const PATIENCE_NS: u64 = 60_000_000_000;
+/// Pings that may be on their way at once.
+const PINGS: usize = 256;
 /// Pings in a row by which a part's clock is measured once it is ready.
 const BURST: u32 = 8;
 
 /// Serves a peer to its end.
-pub(super) fn attend(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
-    let greeted = greet(shared, socket);
-    shared.strangers.fetch_sub(1, Ordering::Relaxed);
+pub(super) fn attend(
+    shared: &Arc<Shared>,
+    socket: TcpStream,
+    peer: SocketAddr,
+    (number, waker): (u64, &Arc<Waker>),
+) {
+    let greeted = greet(shared, socket, waker);
+    shared.strangers().leave(number);
     let (mut link, hello) = match greeted {
         Ok(greeted) => greeted,
-        Err(why) => return shared.say(News::Refused(format!("a peer at {peer} was refused: {why}"))),
+        Err(why) => {
+            return shared.refuse_stranger(format!("a peer at {peer} was refused: {why}"), monotonic_ns());
+        }
     };
     let refuse = |mut link: Link, why: String| {
         let _ = link.send(&OfGatherer::Refused { why: why.clone() });
         link.close();
         shared.say(News::Refused(format!("a part at {peer} was refused: {why}")));
     };
-    let waker = match Waker::new() {
-        Ok(waker) => Arc::new(waker),
-        Err(error) => return refuse(link, format!("the gatherer has no room for it: {error}")),
-    };
-    let (place, part) = match shared.seat(&hello, &waker) {
+    let (place, part) = match shared.seat(&hello, waker) {
         Ok(seat) => seat,
         Err(why) => return refuse(link, why),
     };
     link.trust();
     let mut attended = Attended::new(shared, place, part);
-    let served = attended.serve(&mut link, &waker);
+    let served = attended.serve(&mut link, waker);
     match served {
         Ok(()) => {
             link.close();
@@ -62,24 +68,38 @@ pub(super) fn attend(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) 
 }
 
 /// Hears who the peer is, and refuses strangers.
-fn greet(shared: &Shared, socket: TcpStream) -> Result<(Link, Hello), String> {
-    let until = monotonic_ns() + HELLO_NS;
+fn greet(shared: &Shared, socket: TcpStream, waker: &Waker) -> Result<(Link, Hello), String> {
     let tls = ServerConnection::new(Arc::clone(&shared.tls)).map_err(|error| error.to_string())?;
     let link = Link::new(tls.into(), socket);
     let mut link = link.map_err(|error| error.to_string())?;
-    let received = link.receive(until, None).map_err(|error| error.to_string())?;
-    let Received::Frame(frame) = received else {
-        return Err("it did not say in time who it is".to_owned());
+    let began = link.heard_ns();
+    let mut received = link.receive(began + FIRST_NS, Some(waker));
+    if matches!(received, Ok(Received::Nothing)) && link.heard_ns() > began {
+        received = link.receive(began + HELLO_NS, Some(waker));
+    }
+    let frame = match received.map_err(|error| error.to_string())? {
+        Received::Frame(frame) => frame,
+        Received::Woken => return Err("it did not say who it is, and others came".to_owned()),
+        Received::Nothing => return Err("it did not say in time who it is".to_owned()),
     };
+    let AnyHello { version } = frame.read().map_err(|error| error.to_string())?;
+    if version != VERSION {
+        let why = format!("it speaks version {version} of the rendezvous, and the gatherer {VERSION}");
+        return refuse(link, why);
+    }
     let hello: Hello = frame.read().map_err(|error| error.to_string())?;
     let why = if !shared.key.admits(&hello.token) {
         "its token is not that of this rendezvous".to_owned()
-    } else if hello.version != VERSION || hello.farfield != shared.settings.farfield {
+    } else if hello.farfield != shared.settings.farfield {
         let (own, other) = (&shared.settings.farfield, plain(&hello.farfield));
         format!("it is farfield {other}, and the gatherer {own}")
     } else {
         return Ok((link, hello));
     };
+    refuse(link, why)
+}
+
+fn refuse<T>(mut link: Link, why: String) -> Result<T, String> {
     let _ = link.send(&OfGatherer::Refused { why: why.clone() });
     link.close();
     Err(why)
@@ -134,7 +154,7 @@ impl Shared {
             why => {
                 let why = why.unwrap_or_default();
                 let news = format!("{name}: {why}");
-                (seat.figures, seat.clock, seat.host) = (None, None, seat.host.clone());
+                (seat.figures, seat.error_ns) = (None, None);
                 if had_started || matches!(phase, Phase::Started { .. }) {
                     seat.standing = Standing::Lost(why);
                     News::Lost(news)
@@ -170,8 +190,9 @@ struct Attended<'a> {
     place: usize,
     part: Part,
     clocks: Measurements,
-    /// The ping that is on its way, and when it was sent.
-    ping: Option<(u64, i64)>,
+    /// The pings that are on their way, and when each was sent: a round trip may be longer than the time
+    /// between two.
+    on_way: VecDeque<(u64, i64)>,
     pings: u64,
     /// Pings that are still to be made in a row.
     burst: u32,
@@ -184,13 +205,13 @@ impl<'a> Attended<'a> {
     fn new(shared: &'a Shared, place: usize, part: Part) -> Attended<'a> {
         let name = part.to_string().replace('/', "-of-").replace("..", "-to-");
         let files = PartFiles::new(shared.folder.join(name), shared.settings.bytes_max);
-        let (clocks, ping) = (Measurements::default(), None);
+        let (clocks, on_way) = (Measurements::default(), VecDeque::new());
         Attended {
             shared,
             place,
             part,
             clocks,
-            ping,
+            on_way,
             pings: 0,
             burst: 0,
             has_start: false,
@@ -203,8 +224,8 @@ impl<'a> Attended<'a> {
     fn serve(&mut self, link: &mut Link, waker: &Waker) -> Result<(), String> {
         let spoken = self.hand_out(link).map_err(|error| error.to_string());
         spoken?;
-        let mut heard = monotonic_ns();
-        let mut next_ping = heard;
+        let prepared = monotonic_ns();
+        let mut next_ping = prepared;
         loop {
             self.follow_phase(link)?;
             let now = monotonic_ns();
@@ -212,15 +233,17 @@ impl<'a> Attended<'a> {
                 self.send_ping(link)?;
                 next_ping = now + PING_NS;
             }
-            let silence = if self.files.have_begun() { SILENCE_AT_END_NS } else { SILENCE_NS };
+            // The scenario may still be on its way when the kernel has taken all of it.
+            let has_spoken = link.heard_ns() > prepared;
+            let heard = link.heard_ns().max(prepared);
+            let silence = if self.files.have_begun() || !has_spoken { PATIENCE_NS } else { SILENCE_NS };
             match link.receive(next_ping.min(heard + silence), Some(waker)).map_err(in_words)? {
                 Received::Woken => {}
-                Received::Nothing if monotonic_ns() >= heard + silence => {
+                Received::Nothing if monotonic_ns() >= link.heard_ns().max(heard) + silence => {
                     return Err(format!("it has said nothing for {} s", silence as f64 / 1e9));
                 }
                 Received::Nothing => {}
                 Received::Frame(frame) => {
-                    heard = monotonic_ns();
                     if self.take(link, &frame)? {
                         return Ok(());
                     }
@@ -242,55 +265,69 @@ impl<'a> Attended<'a> {
 
     /// Tells the part of its start, or of the end.
     fn follow_phase(&mut self, link: &mut Link) -> Result<(), String> {
-        if self.has_end || self.burst > 0 {
+        if self.burst > 0 {
             return Ok(());
         }
-        let phase = self.shared.state().phase.clone();
+        let (phase, given_up) = {
+            let state = self.shared.state();
+            (state.phase.clone(), state.seats[self.place].given_up.clone())
+        };
+        if let Some(why) = given_up {
+            return Err(why);
+        }
         match phase {
-            Phase::Started { unix_ns } if !self.has_start => {
+            Phase::Started { monotonic_ns: at, unix_ns } if !self.has_start => {
                 self.has_start = true;
                 // Measured before it was ready.
-                let clock = self.clocks.best(wall_ns()).unwrap_or_default();
+                let clock = self.clocks.best(monotonic_ns().cast_signed()).unwrap_or_default();
                 self.shared.change(self.place, |seat| seat.standing = Standing::Running);
-                let unix_ns = unix_ns.saturating_add_signed(clock.offset_ns);
-                let start =
-                    OfGatherer::Start { unix_ns, offset_ns: clock.offset_ns, error_ns: clock.error_ns };
+                let monotonic_ns = at.saturating_add_signed(clock.offset_ns);
+                let start = OfGatherer::Start { monotonic_ns, unix_ns, error_ns: clock.error_ns };
                 link.send(&start).map_err(in_words)
             }
-            Phase::Ending { why } => {
+            Phase::Ending { why } if !self.has_end => {
                 self.has_end = true;
                 link.send(&OfGatherer::End { why: why.clone() }).map_err(in_words)?;
                 // A part that has not begun has nothing to hand over.
                 if self.has_start { Ok(()) } else { Err(why) }
             }
-            Phase::Waiting | Phase::Started { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 
     fn send_ping(&mut self, link: &mut Link) -> Result<(), String> {
         self.pings += 1;
-        self.ping = Some((self.pings, wall_ns()));
+        if self.on_way.len() == PINGS {
+            self.on_way.pop_front();
+        }
+        self.on_way.push_back((self.pings, monotonic_ns().cast_signed()));
         link.send(&OfGatherer::Ping { number: self.pings }).map_err(in_words)
     }
 
     /// Takes a frame of the part; true if it was the last.
     fn take(&mut self, link: &mut Link, frame: &Frame) -> Result<bool, String> {
-        let now = wall_ns();
+        let now = monotonic_ns().cast_signed();
         if let Frame::Bytes(bytes) = frame {
             return self.keep(link, |files| files.write(bytes)).map(|()| false);
         }
         match frame.read::<OfPart>().map_err(|error| format!("it does not speak as it should: {error}"))? {
-            OfPart::Pong { number, wall_ns } => self.take_pong(link, number, (now, wall_ns))?,
-            OfPart::Ready { scenario } => self.take_ready(link, scenario)?,
+            OfPart::Pong { number, monotonic_ns } => self.take_pong(link, number, (now, monotonic_ns))?,
+            OfPart::Ready { scenario } => self.take_ready(link, &scenario)?,
             OfPart::Figures(figures) if !figures.is_sound() => {
                 return Err("it does not speak as it should: figures that are none".to_owned());
             }
             OfPart::Figures(figures) => {
-                self.shared.state().seats[self.place].figures = Some(*figures);
+                let mut state = self.shared.state();
+                let seat = &mut state.seats[self.place];
+                seat.figures = Some(*figures);
+                seat.spoke_ns = seat.spoke_ns.max(monotonic_ns());
             }
-            OfPart::File { name, bytes } => self.keep(link, |files| files.begin(&name, bytes))?,
+            OfPart::File { name, bytes } => {
+                self.keep(link, |files| files.begin(&name, bytes))?;
+                self.shared.change(self.place, |seat| seat.hands_over = true);
+            }
             OfPart::Done => {
-                self.keep(link, PartFiles::finish)?;
+                self.keep(link, PartFiles::end)?;
                 let directory = self.files.directory();
                 self.shared.change(self.place, |seat| seat.directory = directory);
                 // It has the files on its own disk as well.
@@ -304,17 +341,19 @@ impl<'a> Attended<'a> {
                 }
                 return Err(why);
             }
+            OfPart::Leaves { why } => return Err(plain(&why)),
         }
         Ok(false)
     }
 
-    fn take_pong(&mut self, link: &mut Link, number: u64, (now, wall): (i64, i64)) -> Result<(), String> {
-        let Some((expected, sent)) = self.ping.filter(|(expected, _)| *expected == number) else {
+    fn take_pong(&mut self, link: &mut Link, number: u64, (now, of_part): (i64, i64)) -> Result<(), String> {
+        let Some(place) = self.on_way.iter().position(|(sent, _)| *sent == number) else {
             return Ok(());
         };
-        debug_assert_eq!(expected, number);
-        self.ping = None;
-        self.clocks.add(sent, now, wall);
+        let (_, sent_ns) = self.on_way[place];
+        // Answers come in the order of what they answer.
+        self.on_way.drain(..=place);
+        self.clocks.add(sent_ns, now, of_part);
         if self.burst == 0 {
             return Ok(());
         }
@@ -322,16 +361,16 @@ impl<'a> Attended<'a> {
         if self.burst > 0 {
             return self.send_ping(link);
         }
-        let clock = self.clocks.best(now);
-        self.shared.change(self.place, |seat| (seat.standing, seat.clock) = (Standing::Ready, clock));
+        let error_ns = self.clocks.best(now).map(|clock| clock.error_ns);
+        self.shared.change(self.place, |seat| (seat.standing, seat.error_ns) = (Standing::Ready, error_ns));
         Ok(())
     }
 
-    fn take_ready(&mut self, link: &mut Link, scenario: String) -> Result<(), String> {
-        let first = self.shared.state().scenario.get_or_insert_with(|| scenario.clone()).clone();
-        if first != scenario {
-            let why = "it was given flags or files that make another scenario of it than the first part's";
+    fn take_ready(&mut self, link: &mut Link, scenario: &str) -> Result<(), String> {
+        if self.shared.scenario != scenario {
+            let why = "it was given flags or files that make another scenario of it than the gatherer's";
             self.shared.give_up(self.place, why);
+            let _ = link.send(&OfGatherer::End { why: why.to_owned() });
             return Err(why.to_owned());
         }
         self.burst = BURST;

@@ -34,6 +34,8 @@ pub(super) enum FilesError {
     TooLarge(u64),
     #[error("it sent more or less of a file than it had announced")]
     Length,
+    #[error("it handed no files over")]
+    Nothing,
     #[error("its files cannot be kept here: {0}")]
     Directory(#[from] RunDirectoryError),
 }
@@ -90,8 +92,14 @@ impl PartFiles {
         written.map_err(|error| directory.refused(name, error).into())
     }
 
-    /// The end of the file, and of all.
-    pub(super) fn finish(&mut self) -> Result<(), FilesError> {
+    /// The end of all files.
+    pub(super) fn end(&mut self) -> Result<(), FilesError> {
+        self.finish()?;
+        if self.have_begun() { Ok(()) } else { Err(FilesError::Nothing) }
+    }
+
+    /// The end of the file.
+    fn finish(&mut self) -> Result<(), FilesError> {
         match self.open.take() {
             Some((_, _, left)) if left > 0 => Err(FilesError::Length),
             _ => Ok(()),
@@ -118,7 +126,7 @@ mod tests {
             files.begin(name, pieces.len() as u64).expect("a file");
             pieces.iter().for_each(|piece| files.write(piece.as_bytes()).expect("a piece"));
         }
-        files.finish().expect("whole files");
+        files.end().expect("whole files");
         let read = |name: &str| fs::read_to_string(home.path().join("1-of-2").join(name)).expect("a file");
         assert_eq!((read("summary.json"), read("part.json.zst")), ("{}".to_owned(), String::new()));
     }

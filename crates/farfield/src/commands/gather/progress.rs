@@ -25,10 +25,11 @@ impl GatherLines {
             // A line of its own, also of a quiet run: the result lacks something.
             News::Lost(why) => return self.put(&format!("farfield: lost {why}")),
             News::Refused(why) => return self.put(&format!("farfield: {why}")),
+            // A part that is waited for holds all up.
+            News::Waiting(names) => format!("farfield: waiting: {names}"),
             _ if self.quiet => return,
             News::Joined(part) => format!("farfield: {part} has joined"),
             News::Left(why) => format!("farfield: {why}; its place is free again"),
-            News::Waiting(names) => format!("farfield: waiting: {names}"),
             News::Returned(part) => format!("farfield: {part} is back"),
             News::Starting { in_ns, error_ns } => {
                 let (ahead, error) = (*in_ns as f64 / 1e9, *error_ns as f64 / 1e6);
