@@ -102,8 +102,8 @@ impl PartsOfRun {
         PartsOfRun::of(directories.to_vec(), parts.collect::<Result<_, _>>()?)
     }
 
-    /// Reads the parts of a run that came back, and leaves out those whose files cannot be read or do not add up
-    /// with those of most: each of these with a reason. What is left may not add up all the same.
+    /// Reads the parts of a run that came back, and leaves out those whose files cannot be read or do not add
+    /// up with those of most: each of these with a reason. What is left may not add up all the same.
     pub fn read_sound(returned: &[(Part, PathBuf)]) -> (Result<PartsOfRun, MergeError>, Vec<(Part, String)>) {
         let (mut sound, mut parts, mut unsound) = (Vec::new(), Vec::new(), Vec::new());
         for (part, directory) in returned {

@@ -3,8 +3,8 @@
 //! The gatherer reads its clock, asks, and reads it again when the answer is there, which has the part's
 //! clock: that was read between the two. Taken as read half-way, it is wrong by half of the round trip at
 //! most (Cristian, "Probabilistic clock synchronization", 1989). The ping with the least error counts. Clocks
-//! drift apart: an older measurement is worse by [`DRIFT`] of its age. Wall clocks are left out of it: they can
-//! be set at any time, also between a measurement and the start.
+//! drift apart: an older measurement is worse by [`DRIFT`] of its age. Wall clocks are left out of it: they
+//! can be set at any time, also between a measurement and the start.
 
 use farfield_measure::parts::PartClock;
 use std::collections::VecDeque;

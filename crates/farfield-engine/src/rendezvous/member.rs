@@ -219,8 +219,8 @@ impl Member {
         &self.files
     }
 
-    /// Notes the scenario as it was read here, with this part's flags, which the gatherer compares with its own
-    /// before the start.
+    /// Notes the scenario as it was read here, with this part's flags, which the gatherer compares with its
+    /// own before the start.
     pub fn holds(&self, scenario: String) {
         self.shared.state().scenario = Some(scenario);
     }

@@ -442,7 +442,7 @@ fn a_round_trip_of_more_than_half_a_second_hinders_no_start() {
     scene.end().expect("a run");
 }
 
-/// What a part has sent is heard as it comes, and not only when all of it is there.
+/// Bytes of a part are heard as they come, and not only when all of a frame is there.
 #[test]
 fn a_part_with_a_thin_uplink_is_not_silent() {
     let scene = Scene::of(2, 60);

@@ -109,7 +109,7 @@ pub(super) struct Hello {
     pub host: String,
 }
 
-/// What a hello of any version of the protocol has.
+/// The version in a hello of any version of the protocol.
 #[derive(Debug, Deserialize)]
 pub(super) struct AnyHello {
     pub version: u32,

@@ -244,8 +244,8 @@ impl Rendezvous {
     }
 }
 
-/// The scenario of `plan` with its files, as parts get them; and the scenario as parts that are given no other
-/// flags have it in common.
+/// The scenario of `plan` with its files, as parts get them; and the scenario as parts that are given no
+/// other flags have it in common.
 fn hand_out(plan: farfield_scenario::RunPlan, part: Part) -> Result<(Vec<HandoutFile>, String), Problem> {
     let unkept = |error: &dyn std::fmt::Display| {
         Problem::failed(format!("the scenario cannot be handed out: {error}"))
