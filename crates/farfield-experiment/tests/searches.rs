@@ -35,7 +35,7 @@ struct Model {
     interrupted_at: u32,
 }
 
-/// What a server gives, by the load.
+/// Throughput of a server, by the load.
 type Curve = fn(f64) -> f64;
 
 impl Model {
