@@ -162,7 +162,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l plain -d 'Prin
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario with its defaults and the flags, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l slo -d 'Find the highest load that keeps these thresholds: \'p99<1s,errors<1%\'; --peak if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d 'Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone' -r -f -a "requests\t'Successful replies a second'
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d 'Find the most that the server gives at any load: --peak=requests, or bytes; --slo if absent' -r -f -a "requests\t'Successful replies a second'
 bytes\t'Bytes of bodies a second'"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l from -d 'The load of the first trial; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l to -d 'The highest load that is tried; no limit if absent' -r

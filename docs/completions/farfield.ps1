@@ -148,7 +148,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
         }
         'farfield;capacity' {
             [CompletionResult]::new('--slo', '--slo', [CompletionResultType]::ParameterName, 'Find the highest load that keeps these thresholds: ''p99<1s,errors<1%''; --peak if absent')
-            [CompletionResult]::new('--peak', '--peak', [CompletionResultType]::ParameterName, 'Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone')
+            [CompletionResult]::new('--peak', '--peak', [CompletionResultType]::ParameterName, 'Find the most that the server gives at any load: --peak=requests, or bytes; --slo if absent')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The load of the first trial; the scenario''s if absent')
             [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'The highest load that is tried; no limit if absent')
             [CompletionResult]::new('--generator-limit', '--generator-limit', [CompletionResultType]::ParameterName, 'The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent')

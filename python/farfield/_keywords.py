@@ -1078,7 +1078,7 @@ if TYPE_CHECKING:
         """Find the highest load that keeps these thresholds: 'p99<1s,errors<1%'; --peak if absent"""
 
         peak: Value
-        """Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone"""
+        """Find the most that the server gives at any load: --peak=requests, or bytes; --slo if absent"""
 
         from_: Value
         """The load of the first trial; the scenario's if absent"""

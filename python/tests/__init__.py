@@ -2,3 +2,8 @@
 
 ``FARFIELD_PROGRAM`` names the program that they run; `crates/farfield/tests/commands/python.rs` starts them.
 """
+
+import signal
+
+# In the background of a shell Ctrl-C is ignored, by all that is started too, and tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -44,9 +44,9 @@ pub struct CapacityFlags {
     /// Thresholds, with commas between.
     #[arg(long, value_name = "GOALS", conflicts_with = "peak")]
     pub slo: Option<String>,
-    /// Find the most that the server gives at any load: --peak=requests, or bytes; requests if alone
+    /// Find the most that the server gives at any load: --peak=requests, or bytes; --slo if absent
     ///
-    /// Successful replies a second, or bytes of their bodies.
+    /// Successful replies a second, or bytes of their bodies; requests if alone.
     #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "requests")]
     pub peak: Option<PeakOf>,
 

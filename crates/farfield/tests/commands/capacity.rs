@@ -46,8 +46,8 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
 }
 
 /// M/D/1, whose capacity is known: constant service of 2 ms, of which 99 % of the responses within 40 ms
-/// leave room for
-/// 441.4 requests a second (Erlang 1909). The same bench as `cargo xtask bench capacity-simulated`, in small.
+/// leave room for 441.4 requests a second (Erlang 1909). `cargo xtask bench capacity-simulated` in small: runs
+/// of a quarter of the length know it to 5 %, where the bench asks for 2.
 #[test]
 fn the_capacity_of_a_queue_with_constant_service_is_found() {
     const CAPACITY: f64 = 441.4;
@@ -55,12 +55,12 @@ fn the_capacity_of_a_queue_with_constant_service_is_found() {
     place.write(
         "server.toml",
         "plane = 'simulated'\nload = { model = 'open', arrivals = '200/s' }\nnetwork = { rtt = '1ms' }\n\
-         run = { duration = '60s' }\n[simulated]\nworkers = 1\nservice-time = '2ms'\n",
+         run = { duration = '15s' }\n[simulated]\nworkers = 1\nservice-time = '2ms'\n",
     );
-    let words = "capacity server.toml --slo p99<40ms --precision 2% --budget 10m -q -o trials --format json";
+    let words = "capacity server.toml --slo p99<40ms --precision 5% --budget 10m -q -o trials --format json";
     let answer = report(&place.farfield(words).exits(0).stdout)["answer"].clone();
     let value = answer["value"].as_f64().expect("a value");
-    assert!((value / CAPACITY - 1.0).abs() <= 0.02, "{answer}");
+    assert!((value / CAPACITY - 1.0).abs() <= 0.05, "{answer}");
 }
 
 /// The peak in bytes is that of the bodies: ten replies of 10 kB a second, with any number of users.
