@@ -84,6 +84,14 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         for name in &self.names {
+            // A session of sshd whose link was taken down outlives its server until TCP gives up.
+            let pids = Command::new("ip").args(["netns", "pids", name]).output();
+            let pids =
+                pids.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+            let pids: Vec<&str> = pids.split_whitespace().collect();
+            if !pids.is_empty() {
+                let _ = Command::new("kill").arg("-9").args(pids).status();
+            }
             let _ = Command::new("ip").args(["netns", "del", name]).status();
         }
     }

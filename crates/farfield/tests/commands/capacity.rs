@@ -46,8 +46,8 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
 }
 
 /// M/D/1, whose capacity is known: constant service of 2 ms, of which 99 % of the responses within 40 ms
-/// leave room for 441.4 requests a second (Erlang 1909). `cargo xtask bench capacity-simulated` in small: runs
-/// of a quarter of the length know it to 5 %, where the bench asks for 2.
+/// leave room for 441.4 requests a second (Erlang 1909). `cargo xtask bench capacity-simulated` in small:
+/// runs of a quarter of the length know it to 5 %, where the bench asks for 2.
 #[test]
 fn the_capacity_of_a_queue_with_constant_service_is_found() {
     const CAPACITY: f64 = 441.4;
