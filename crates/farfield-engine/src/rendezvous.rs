@@ -2,11 +2,11 @@
 //!
 //! A part needs no way back: it connects to the [`Gatherer`], over TLS with a key that its [`Ticket`] names,
 //! and all goes over this connection. The gatherer hands out the scenario and the part, measures the distance
-//! of the part's monotonic clock from its own ([`clocks`]), waits until all parts are ready, and gives each
-//! the start in its own clock. It hears of each part twice a second, names those that it has lost, and
+//! of the part's monotonic clock from its own (module `clocks`), waits until all parts are ready, and gives
+//! each the start in its own clock. It hears of each part twice a second, names those that it has lost, and
 //! receives the files of their run directories, which `farfield merge` adds up.
 //!
-//! Frames are small and bounded ([`wire`]), and nothing is taken from a peer that has not shown the token.
+//! Frames are small and bounded (module `wire`), and nothing is taken from a peer that has not shown the token.
 //! A thread with a small stack serves each part, blocked in poll(2).
 
 pub(crate) mod clocks;
