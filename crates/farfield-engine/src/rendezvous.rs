@@ -6,8 +6,8 @@
 //! each the start in its own clock. It hears of each part twice a second, names those that it has lost, and
 //! receives the files of their run directories, which `farfield merge` adds up.
 //!
-//! Frames are small and bounded (module `wire`), and nothing is taken from a peer that has not shown the token.
-//! A thread with a small stack serves each part, blocked in poll(2).
+//! Frames are small and bounded (module `wire`), and nothing is taken from a peer that has not shown the
+//! token. A thread with a small stack serves each part, blocked in poll(2).
 
 pub(crate) mod clocks;
 mod gatherer;
