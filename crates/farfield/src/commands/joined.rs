@@ -11,7 +11,8 @@ use crate::problem::Problem;
 use crate::progress::{Shown, Watch};
 use farfield_base::{Bytes, Duration, Part};
 use farfield_engine::rendezvous::{HandoutFile, Joining, Member, Ticket, ticket};
-use farfield_files::{Folder, TempDir, temporary_folder};
+use farfield_files::Folder;
+use farfield_files::temporary::{LockedFolder, locked_folder, remove_abandoned};
 use farfield_scenario::RunPlan;
 use std::io::Write;
 use std::path::Path;
@@ -123,9 +124,13 @@ fn checked(mut plan: RunPlan, flags: &RunFlags) -> Result<RunPlan, Problem> {
     Ok(plan)
 }
 
-/// A folder with the files of a handout.
-fn unpack(files: &[HandoutFile]) -> std::io::Result<TempDir> {
-    let home = temporary_folder("farfield-part-")?;
+/// Names of folders with handouts begin so.
+const HANDOUT: &str = "farfield-part-";
+
+/// A folder with the files of a handout, which may have passwords: those that killed parts left are removed.
+fn unpack(files: &[HandoutFile]) -> std::io::Result<LockedFolder> {
+    remove_abandoned(HANDOUT);
+    let home = locked_folder(HANDOUT)?;
     let folder = Folder::open(home.path())?;
     for HandoutFile { name, content } in files {
         let names: Vec<&str> = name.split('/').collect();
