@@ -25,7 +25,7 @@ const KEPT: usize = 8;
 /// The body of a reply whose events are looked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventBody {
-    kind: Kind,
+    kind: BodyKind,
     line: Vec<u8>,
     /// The line before ended in CR.
     ended_in_cr: bool,
@@ -37,7 +37,7 @@ pub(crate) struct EventBody {
 
 /// The kind of a body, as far as its events go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BodyKind {
     /// It has no events, or they cannot be known.
     #[default]
     None,
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
 /// The fields of a head that tell what kind of body follows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Media {
-    kind: Kind,
+    kind: BodyKind,
     is_coded: bool,
 }
 
@@ -66,9 +66,9 @@ impl Media {
         ];
         let text = String::from_utf8_lossy(value).to_ascii_lowercase();
         self.kind = match text.split(';').next().unwrap_or_default().trim() {
-            "text/event-stream" => Kind::EventStream,
-            other if JSON.contains(&other) => Kind::Json,
-            _ => Kind::None,
+            "text/event-stream" => BodyKind::EventStream,
+            other if JSON.contains(&other) => BodyKind::Json,
+            _ => BodyKind::None,
         };
     }
 
@@ -83,27 +83,27 @@ impl Media {
 impl EventBody {
     /// A body behind a head with such fields.
     pub fn of(media: Media) -> EventBody {
-        let kind = if media.is_coded { Kind::None } else { media.kind };
+        let kind = if media.is_coded { BodyKind::None } else { media.kind };
         EventBody { kind, ..EventBody::default() }
     }
 
     /// Bytes of the body, readable at `at`.
     pub fn take(&mut self, bytes: &[u8], at: UnixNs) {
-        if self.kind == Kind::None {
+        if self.kind == BodyKind::None {
             return;
         }
         for byte in bytes {
             let after_cr = std::mem::take(&mut self.ended_in_cr);
             match (byte, self.kind) {
-                (b'\n', Kind::EventStream) if after_cr => {}
-                (b'\r', Kind::EventStream) => {
+                (b'\n', BodyKind::EventStream) if after_cr => {}
+                (b'\r', BodyKind::EventStream) => {
                     self.end_line(at);
                     self.ended_in_cr = true;
                 }
                 (b'\n', _) => self.end_line(at),
                 // The mark of the byte order may be longer than what is kept of a line that has none.
                 _ if self.line.len() < KEPT => self.line.push(*byte),
-                (byte, Kind::Json) if !byte.is_ascii_whitespace() => self.has_data = true,
+                (byte, BodyKind::Json) if !byte.is_ascii_whitespace() => self.has_data = true,
                 _ => {}
             }
         }
@@ -111,12 +111,12 @@ impl EventBody {
 
     /// Bytes of the body are not known: what comes behind them is not, either.
     pub fn lose(&mut self) {
-        (self.kind, self.found) = (Kind::None, None);
+        (self.kind, self.found) = (BodyKind::None, None);
     }
 
     /// The body is over; returns its events, if they are known and there are any.
     pub fn end(mut self, at: Option<UnixNs>) -> Option<ReplyEvents> {
-        if self.kind == Kind::Json
+        if self.kind == BodyKind::Json
             && let Some(at) = at
         {
             self.end_line(at);
@@ -131,13 +131,13 @@ impl EventBody {
         }
         self.lines += 1;
         match self.kind {
-            Kind::Json => {
+            BodyKind::Json => {
                 let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x1e;
                 if std::mem::take(&mut self.has_data) || !line.iter().all(is_blank) {
                     self.count(at);
                 }
             }
-            Kind::EventStream if line.is_empty() => {
+            BodyKind::EventStream if line.is_empty() => {
                 if std::mem::take(&mut self.has_data) {
                     self.count(at);
                 }

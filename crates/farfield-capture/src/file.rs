@@ -30,7 +30,7 @@ pub(crate) struct RawPacket<'a> {
 }
 
 /// The next item of a file.
-pub(crate) enum Record<'a> {
+pub(crate) enum FileItem<'a> {
     /// A packet.
     Packet(RawPacket<'a>),
     /// Something else, which was counted or noted.
@@ -46,14 +46,14 @@ pub(crate) enum File<R> {
 }
 
 /// The source of a file: the first bytes again, then the rest.
-pub(crate) type Source<R> = BufReader<io::Chain<io::Cursor<[u8; 4]>, R>>;
+pub(crate) type FileSource<R> = BufReader<io::Chain<io::Cursor<[u8; 4]>, R>>;
 
-impl<R: Read> File<Source<R>> {
+impl<R: Read> File<FileSource<R>> {
     /// Finds out the format.
     ///
     /// # Errors
     /// If it is none that is read.
-    pub fn open(mut source: R, limits: &mut Limits) -> Result<File<Source<R>>, CaptureError> {
+    pub fn open(mut source: R, limits: &mut Limits) -> Result<File<FileSource<R>>, CaptureError> {
         let mut magic = [0; 4];
         source.read_exact(&mut magic).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => CaptureError::NotACapture,
@@ -73,7 +73,7 @@ impl<R: Read> File<Source<R>> {
     }
 
     /// The next item.
-    pub fn next_record(&mut self, limits: &mut Limits) -> Record<'_> {
+    pub fn next_record(&mut self, limits: &mut Limits) -> FileItem<'_> {
         match self {
             File::Pcap(file) => file.next_record(limits),
             File::Pcapng(file) => file.next_record(limits),

@@ -78,4 +78,4 @@ pub use options::{Options, ServerFilter};
 pub use rebuild::{Capture, CaptureError, Sink, read, read_into};
 pub use secrets::Secrets;
 pub use transaction::{Transaction, TransactionState};
-pub use websocket::{Answer, SocketMessage, SocketStage};
+pub use websocket::{ServerMessage, SocketMessage, SocketStage};

@@ -1,15 +1,15 @@
 //! The whole way from a file to connections and transactions.
 
 use crate::connection::Connection;
-use crate::file::{File, Record};
+use crate::file::{File, FileItem};
 use crate::instant::UnixNs;
 use crate::limits::Limits;
 use crate::link::{self, Frame};
 use crate::options::Options;
 use crate::quic::QuicTable;
-use crate::segment::{self, Carried};
-use crate::sorted::{Held, Sorted};
-use crate::table::Table;
+use crate::segment::{self, IpContent};
+use crate::sorted::{BufferedPacket, ReorderBuffer};
+use crate::table::TrackedConnections;
 use crate::tracked::Context;
 use crate::transaction::Transaction;
 use farfield_base::Instant;
@@ -84,9 +84,9 @@ impl Sink for Capture {
 pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> Result<Limits, CaptureError> {
     let mut limits = Limits::default();
     let mut file = File::open(source, &mut limits)?;
-    let mut sorted = Sorted::new(options.sort_packets);
+    let mut sorted = ReorderBuffer::new(options.sort_packets);
     let mut rebuild = Rebuild {
-        table: Table::default(),
+        table: TrackedConnections::default(),
         quic: QuicTable::default(),
         fragments: Reassembler::new(ReassemblyLimits::default()),
         waiting_total: 0,
@@ -94,9 +94,9 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
     };
     loop {
         let ended = match file.next_record(&mut limits) {
-            Record::Noted => continue,
-            Record::End => true,
-            Record::Packet(packet) => {
+            FileItem::Noted => continue,
+            FileItem::End => true,
+            FileItem::Packet(packet) => {
                 limits.packets += 1;
                 limits.first = Some(limits.first.map_or(packet.at, |first| first.min(packet.at)));
                 limits.last = Some(limits.last.map_or(packet.at, |last| last.max(packet.at)));
@@ -131,7 +131,7 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
 
 /// State that is held while a file is read.
 struct Rebuild {
-    table: Table,
+    table: TrackedConnections,
     quic: QuicTable,
     fragments: Reassembler,
     waiting_total: usize,
@@ -139,9 +139,9 @@ struct Rebuild {
 }
 
 fn handle_frame<S: Sink>(
-    tables: (&mut Table, &mut QuicTable),
+    tables: (&mut TrackedConnections, &mut QuicTable),
     fragments: &mut Reassembler,
-    held: &Held,
+    held: &BufferedPacket,
     context: &mut Context<'_, S>,
 ) {
     if held.at < tables.0.now() {
@@ -165,8 +165,8 @@ fn handle_frame<S: Sink>(
     }
     let packet = held.bytes.get(offset..).unwrap_or_default();
     match segment::parse(packet, held.original_len - offset) {
-        Carried::Malformed => context.limits.packets_malformed += 1,
-        Carried::Fragment => {
+        IpContent::Malformed => context.limits.packets_malformed += 1,
+        IpContent::Fragment => {
             context.limits.fragments += 1;
             let now = Instant::from_ns(held.at.0);
             while fragments.poll_expired(now).is_some() {
@@ -185,16 +185,16 @@ fn handle_frame<S: Sink>(
 }
 
 fn handle_carried<S: Sink>(
-    (table, quic): (&mut Table, &mut QuicTable),
+    (table, quic): (&mut TrackedConnections, &mut QuicTable),
     at: UnixNs,
     interface: u32,
-    carried: Carried<'_>,
+    carried: IpContent<'_>,
     context: &mut Context<'_, S>,
 ) {
     let (source, destination) = match &carried {
-        Carried::Segment(segment) => (segment.source, segment.destination),
+        IpContent::Segment(segment) => (segment.source, segment.destination),
         // QUIC is read with secrets alone.
-        Carried::Datagram(datagram) if context.options.secrets.is_some() => {
+        IpContent::Datagram(datagram) if context.options.secrets.is_some() => {
             (datagram.source, datagram.destination)
         }
         _ => return context.limits.packets_other += 1,
@@ -204,8 +204,8 @@ fn handle_carried<S: Sink>(
         return context.limits.packets_filtered += 1;
     }
     match carried {
-        Carried::Segment(segment) => table.handle(at, interface, &segment, context),
-        Carried::Datagram(datagram) => quic.handle(at, interface, &datagram, context),
+        IpContent::Segment(segment) => table.handle(at, interface, &segment, context),
+        IpContent::Datagram(datagram) => quic.handle(at, interface, &datagram, context),
         _ => {}
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Datagram<'a> {
 
 /// The content of an IP packet.
 #[derive(Debug)]
-pub(crate) enum Carried<'a> {
+pub(crate) enum IpContent<'a> {
     Segment(Segment<'a>),
     Datagram(Datagram<'a>),
     /// A part of a packet, to be put together with others.
@@ -76,32 +76,32 @@ struct IpHead {
 }
 
 /// Reads a packet of `original_len` bytes of which `bytes` were kept.
-pub(crate) fn parse(bytes: &[u8], original_len: usize) -> Carried<'_> {
+pub(crate) fn parse(bytes: &[u8], original_len: usize) -> IpContent<'_> {
     let head = match bytes.first().map(|first| first >> 4) {
         Some(4) => head_v4(bytes, original_len),
         Some(6) => head_v6(bytes, original_len),
         _ => None,
     };
-    let Some(head) = head else { return Carried::Malformed };
+    let Some(head) = head else { return IpContent::Malformed };
     if head.fragment {
-        return Carried::Fragment;
+        return IpContent::Fragment;
     }
     let kept = &bytes[..bytes.len().min(head.total_len)];
     match head.protocol {
         Protocol::TCP => {}
         Protocol::UDP => return datagram(kept, &head),
-        _ => return Carried::Other,
+        _ => return IpContent::Other,
     }
-    let Some(payload) = kept.get(head.len..) else { return Carried::Malformed };
+    let Some(payload) = kept.get(head.len..) else { return IpContent::Malformed };
     // RFC 9293, section 3.1. Options may have been cut off; what is before them is needed.
-    let Some(fixed) = payload.get(..20) else { return Carried::Malformed };
+    let Some(fixed) = payload.get(..20) else { return IpContent::Malformed };
     let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let number = |at: usize| u32::from(word(at)) << 16 | u32::from(word(at + 2));
     let header_len = usize::from(fixed[12] >> 4) * 4;
     let data_len = (head.total_len - head.len).checked_sub(header_len);
-    let (20.., Some(data_len)) = (header_len, data_len) else { return Carried::Malformed };
+    let (20.., Some(data_len)) = (header_len, data_len) else { return IpContent::Malformed };
     let ends = head.addresses;
-    Carried::Segment(Segment {
+    IpContent::Segment(Segment {
         source: SocketAddr::new(ends.source(), word(0)),
         destination: SocketAddr::new(ends.destination(), word(2)),
         ident: head.ident,
@@ -117,12 +117,12 @@ pub(crate) fn parse(bytes: &[u8], original_len: usize) -> Carried<'_> {
 }
 
 /// RFC 768. Of a packet that offload put together the length may be that of a part.
-fn datagram<'a>(kept: &'a [u8], head: &IpHead) -> Carried<'a> {
-    let Some(payload) = kept.get(head.len..) else { return Carried::Malformed };
-    let Some((fixed, data)) = payload.split_at_checked(8) else { return Carried::Malformed };
+fn datagram<'a>(kept: &'a [u8], head: &IpHead) -> IpContent<'a> {
+    let Some(payload) = kept.get(head.len..) else { return IpContent::Malformed };
+    let Some((fixed, data)) = payload.split_at_checked(8) else { return IpContent::Malformed };
     let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let ends = head.addresses;
-    Carried::Datagram(Datagram {
+    IpContent::Datagram(Datagram {
         source: SocketAddr::new(ends.source(), port(0)),
         destination: SocketAddr::new(ends.destination(), port(2)),
         data,

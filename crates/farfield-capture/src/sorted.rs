@@ -13,7 +13,7 @@ const KEPT_LEN_MAX: usize = 4 << 10;
 
 /// A packet that was read ahead.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct BufferedPacket {
     pub at: UnixNs,
     pub interface: u32,
     pub link_type: u16,
@@ -23,16 +23,16 @@ pub(crate) struct Held {
 
 /// The packets that were read ahead, in order.
 #[derive(Debug)]
-pub(crate) struct Sorted {
+pub(crate) struct ReorderBuffer {
     packets_max: usize,
-    held: VecDeque<Held>,
+    held: VecDeque<BufferedPacket>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
 }
 
-impl Sorted {
-    pub fn new(packets_max: usize) -> Sorted {
-        Sorted { packets_max, held: VecDeque::new(), bytes: 0, spare: Vec::new() }
+impl ReorderBuffer {
+    pub fn new(packets_max: usize) -> ReorderBuffer {
+        ReorderBuffer { packets_max, held: VecDeque::new(), bytes: 0, spare: Vec::new() }
     }
 
     /// Takes a packet in.
@@ -41,7 +41,7 @@ impl Sorted {
         bytes.extend_from_slice(packet.bytes);
         self.bytes += bytes.len();
         let RawPacket { at, interface, link_type, original_len, .. } = *packet;
-        let held = Held { at, interface, link_type, original_len, bytes };
+        let held = BufferedPacket { at, interface, link_type, original_len, bytes };
         if self.held.back().is_none_or(|last| last.at <= at) {
             self.held.push_back(held);
         } else {
@@ -50,7 +50,7 @@ impl Sorted {
     }
 
     /// The earliest packet, once there are more than may be held, or in any case if `all` are to leave.
-    pub fn pop(&mut self, all: bool) -> Option<Held> {
+    pub fn pop(&mut self, all: bool) -> Option<BufferedPacket> {
         let full = self.held.len() > self.packets_max || self.bytes > AHEAD_BYTES_MAX;
         if !full && !all {
             return None;

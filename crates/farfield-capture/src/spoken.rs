@@ -4,7 +4,7 @@ use crate::http::{self, HttpCounts, HttpLimits};
 use crate::http2;
 use crate::instant::UnixNs;
 use crate::secrets::Secrets;
-use crate::stream::{Next, Piece, StreamOffset};
+use crate::stream::{StreamContent, StreamOffset, StreamPiece};
 use crate::tls::{self, Said, Session, TlsCounts};
 use crate::transaction::Transaction;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ impl Spoken {
     pub fn begin(
         from_start: bool,
         by_client: bool,
-        piece: &Piece<'_>,
+        piece: &StreamPiece<'_>,
         limits: HttpLimits,
         secrets: Option<&Arc<Secrets>>,
     ) -> Spoken {
-        if let (Next::Bytes(bytes), Some(secrets)) = (piece.what, secrets)
+        if let (StreamContent::Bytes(bytes), Some(secrets)) = (piece.what, secrets)
             && from_start
             && by_client
             && tls::begins(bytes)
@@ -45,7 +45,7 @@ impl Spoken {
             return Spoken::Tls(Box::new(Secured { session, inner: None, limits }));
         }
         match piece.what {
-            Next::Bytes(bytes) if from_start && http2::is_begun(bytes, by_client) => {
+            StreamContent::Bytes(bytes) if from_start && http2::is_begun(bytes, by_client) => {
                 Spoken::Http2(Box::new(http2::Conversation::new(limits)))
             }
             _ => Spoken::Http1(Box::new(http::Conversation::new(from_start, limits))),
@@ -53,7 +53,7 @@ impl Spoken {
     }
 
     /// Takes in what the client sent.
-    pub fn handle_request(&mut self, piece: &Piece<'_>) {
+    pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
         match self {
             Spoken::Http1(http) => http.handle_request(piece),
             Spoken::Http2(http) => http.handle_request(piece),
@@ -62,7 +62,7 @@ impl Spoken {
     }
 
     /// Takes in what the server sent, in packets that acknowledge the client's direction up to `acked`.
-    pub fn handle_reply(&mut self, piece: &Piece<'_>, acked: StreamOffset) {
+    pub fn handle_reply(&mut self, piece: &StreamPiece<'_>, acked: StreamOffset) {
         match self {
             Spoken::Http1(http) => http.handle_reply(piece, acked),
             Spoken::Http2(http) => http.handle_reply(piece),
@@ -132,7 +132,7 @@ impl Spoken {
 
 impl Secured {
     /// Takes in what an end sent.
-    fn handle(&mut self, by_client: bool, piece: &Piece<'_>, acked: StreamOffset) {
+    fn handle(&mut self, by_client: bool, piece: &StreamPiece<'_>, acked: StreamOffset) {
         let Secured { session, inner, limits } = self;
         session.handle(by_client, piece, &mut |said| hear(inner, said, *limits, acked));
     }
@@ -148,7 +148,7 @@ fn hear(inner: &mut Option<Spoken>, said: Said<'_>, limits: HttpLimits, acked: S
     let Said { by_client, is_http2, piece } = said;
     let spoken = match inner {
         Some(spoken) => spoken,
-        None if piece.what == Next::Fin => return,
+        None if piece.what == StreamContent::Fin => return,
         None if is_http2 => inner.insert(Spoken::Http2(Box::new(http2::Conversation::new(limits)))),
         None => inner.insert(Spoken::begin(true, by_client, &piece, limits, None)),
     };

@@ -25,10 +25,10 @@ pub(crate) type StreamOffset = i64;
 
 /// The next piece in order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct StreamPiece<'a> {
     /// Offset of its first byte.
     pub offset: StreamOffset,
-    pub what: Next<'a>,
+    pub what: StreamContent<'a>,
     /// Instant of the first packet that carried it.
     pub captured: UnixNs,
     /// Instant of the packet that made it available in order.
@@ -39,7 +39,7 @@ pub(crate) struct Piece<'a> {
 
 /// The content of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next<'a> {
+pub(crate) enum StreamContent<'a> {
     /// These bytes; not empty.
     Bytes(&'a [u8]),
     /// So many bytes that were captured without their content.
@@ -52,7 +52,7 @@ pub(crate) enum Next<'a> {
 
 /// Data that waits behind a hole.
 #[derive(Debug)]
-struct Waiting {
+struct HeldData {
     /// Its bytes, as far as they were captured.
     bytes: Vec<u8>,
     len: usize,
@@ -82,7 +82,7 @@ pub(crate) struct Stream {
     /// The byte that probed a closed window; the data that follows begins with it again.
     probe: Option<StreamOffset>,
     /// By its first offset, which is behind `next`; none overlap.
-    waiting: BTreeMap<StreamOffset, Waiting>,
+    waiting: BTreeMap<StreamOffset, HeldData>,
     /// Runs of what waits, without a hole in them: begin and end. They keep the work for a segment apart
     /// from the number of pieces that it overlaps.
     runs: BTreeMap<StreamOffset, StreamOffset>,
@@ -107,7 +107,7 @@ enum Class {
 
 /// Properties of the connection that a direction needs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Surroundings {
+pub(crate) struct DirectionContext {
     /// The round trip of the handshake.
     pub handshake_ns: Option<u64>,
     /// The window that the other end offered last.
@@ -170,8 +170,8 @@ impl Stream {
         &mut self,
         at: UnixNs,
         segment: &Segment<'_>,
-        around: &Surroundings,
-        mut hand_on: impl FnMut(Piece<'_>),
+        around: &DirectionContext,
+        mut hand_on: impl FnMut(StreamPiece<'_>),
     ) -> u64 {
         self.counts.packets += 1;
         let (syn, fin) = (segment.flags.contains(TcpFlags::SYN), segment.flags.contains(TcpFlags::FIN));
@@ -229,7 +229,7 @@ impl Stream {
         segment: &Segment<'_>,
         offset: StreamOffset,
         data_end: StreamOffset,
-        around: &Surroundings,
+        around: &DirectionContext,
     ) -> Class {
         let fin = segment.flags.contains(TcpFlags::FIN);
         let control = segment.flags.contains(TcpFlags::SYN) || fin;
@@ -269,7 +269,7 @@ impl Stream {
         segment: &Segment<'_>,
         offset: StreamOffset,
         end: StreamOffset,
-        hand_on: &mut impl FnMut(Piece<'_>),
+        hand_on: &mut impl FnMut(StreamPiece<'_>),
     ) {
         while end > self.next {
             if offset > self.next {
@@ -281,23 +281,34 @@ impl Stream {
             let len = (end_of_new - self.next) as usize;
             let known = segment.data.get(skipped..).unwrap_or_default();
             let known = &known[..known.len().min(len)];
-            let piece =
-                Piece { offset, what: Next::Fin, captured: at, available: at, begins_packet: skipped == 0 };
+            let piece = StreamPiece {
+                offset,
+                what: StreamContent::Fin,
+                captured: at,
+                available: at,
+                begins_packet: skipped == 0,
+            };
             self.emit(known, len, piece, hand_on);
             self.advance(at, hand_on);
         }
     }
 
     /// Hands on `len` bytes in order, of which `known` were captured.
-    fn emit(&mut self, known: &[u8], len: usize, mut piece: Piece<'_>, hand_on: &mut impl FnMut(Piece<'_>)) {
+    fn emit(
+        &mut self,
+        known: &[u8],
+        len: usize,
+        mut piece: StreamPiece<'_>,
+        hand_on: &mut impl FnMut(StreamPiece<'_>),
+    ) {
         self.counts.bytes += len as u64;
         if !known.is_empty() {
-            hand_on(Piece { offset: self.next, what: Next::Bytes(known), ..piece });
+            hand_on(StreamPiece { offset: self.next, what: StreamContent::Bytes(known), ..piece });
             piece.begins_packet = false;
         }
         if len > known.len() {
             let offset = self.next + known.len() as i64;
-            hand_on(Piece { offset, what: Next::Cut((len - known.len()) as u64), ..piece });
+            hand_on(StreamPiece { offset, what: StreamContent::Cut((len - known.len()) as u64), ..piece });
         }
         self.next += len as i64;
     }
@@ -336,12 +347,12 @@ impl Stream {
         let known = segment.data.get(skipped..).unwrap_or_default();
         let bytes = known[..known.len().min(len)].to_vec();
         self.waiting_bytes += len;
-        self.waiting.insert(from, Waiting { bytes, len, captured: at, begins_packet: skipped == 0 });
+        self.waiting.insert(from, HeldData { bytes, len, captured: at, begins_packet: skipped == 0 });
     }
 
     /// Hands on all that is next in order: what no longer waits, and the FIN. Afterwards a hole lies before
     /// what waits.
-    fn advance(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) {
+    fn advance(&mut self, at: UnixNs, hand_on: &mut impl FnMut(StreamPiece<'_>)) {
         self.drain(at, hand_on);
         if self.hand_on_fin(at, hand_on) {
             // The FIN takes a number, which may have been all that was missing.
@@ -350,7 +361,7 @@ impl Stream {
     }
 
     /// Hands on what no longer waits.
-    fn drain(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) {
+    fn drain(&mut self, at: UnixNs, hand_on: &mut impl FnMut(StreamPiece<'_>)) {
         while let Some(run) = self.runs.first_entry().filter(|run| *run.key() <= self.next) {
             let run_end = run.remove();
             while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() < run_end) {
@@ -365,8 +376,8 @@ impl Stream {
         &mut self,
         at: UnixNs,
         start: StreamOffset,
-        waiting: &Waiting,
-        hand_on: &mut impl FnMut(Piece<'_>),
+        waiting: &HeldData,
+        hand_on: &mut impl FnMut(StreamPiece<'_>),
     ) {
         self.waiting_bytes -= waiting.len;
         let skipped = (self.next - start) as usize;
@@ -376,24 +387,30 @@ impl Stream {
         let known = waiting.bytes.get(skipped..).unwrap_or_default();
         let begins_packet = waiting.begins_packet && skipped == 0;
         let (offset, captured) = (start, waiting.captured);
-        let piece = Piece { offset, what: Next::Fin, captured, available: at, begins_packet };
+        let piece = StreamPiece { offset, what: StreamContent::Fin, captured, available: at, begins_packet };
         self.emit(known, waiting.len - skipped, piece, hand_on);
     }
 
     /// Hands on the FIN, if it is next; returns whether it was.
-    fn hand_on_fin(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) -> bool {
+    fn hand_on_fin(&mut self, at: UnixNs, hand_on: &mut impl FnMut(StreamPiece<'_>)) -> bool {
         if self.ended || self.fin != Some(self.next) {
             return false;
         }
         self.ended = true;
         let captured = self.counts.fin.unwrap_or(at);
-        hand_on(Piece { offset: self.next, what: Next::Fin, captured, available: at, begins_packet: false });
+        hand_on(StreamPiece {
+            offset: self.next,
+            what: StreamContent::Fin,
+            captured,
+            available: at,
+            begins_packet: false,
+        });
         self.next += 1;
         true
     }
 
     /// Passes over holes up to `end`, as never captured.
-    fn pass_hole(&mut self, at: UnixNs, end: StreamOffset, hand_on: &mut impl FnMut(Piece<'_>)) {
+    fn pass_hole(&mut self, at: UnixNs, end: StreamOffset, hand_on: &mut impl FnMut(StreamPiece<'_>)) {
         while self.next < end {
             let fin = self.fin.filter(|&fin| !self.ended && fin >= self.next);
             let known = self.runs.keys().next().copied().into_iter().chain(fin);
@@ -401,11 +418,11 @@ impl Stream {
             if hole_end > self.next {
                 let missing = (hole_end - self.next) as u64;
                 self.counts.missing_bytes += missing;
-                let (offset, what) = (self.next, Next::Missing(missing));
+                let (offset, what) = (self.next, StreamContent::Missing(missing));
                 // A hole shows when something behind it is captured.
                 let behind = self.waiting.first_key_value().map(|(_, waiting)| waiting.captured);
                 let captured = behind.unwrap_or(at);
-                hand_on(Piece { offset, what, captured, available: at, begins_packet: false });
+                hand_on(StreamPiece { offset, what, captured, available: at, begins_packet: false });
                 self.next = hole_end;
             }
             self.advance(at, hand_on);
@@ -413,7 +430,12 @@ impl Stream {
     }
 
     /// Takes in an acknowledgment of this direction by the other end.
-    pub fn handle_ack(&mut self, at: UnixNs, segment: &Segment<'_>, mut hand_on: impl FnMut(Piece<'_>)) {
+    pub fn handle_ack(
+        &mut self,
+        at: UnixNs,
+        segment: &Segment<'_>,
+        mut hand_on: impl FnMut(StreamPiece<'_>),
+    ) {
         if !segment.flags.contains(TcpFlags::ACK) || segment.flags.contains(TcpFlags::RST) {
             return;
         }
@@ -439,7 +461,7 @@ impl Stream {
 
     /// Hands on all that waits, holes as never captured: for a direction whose acknowledgments were not
     /// captured at all.
-    pub fn flush(&mut self, at: UnixNs, mut hand_on: impl FnMut(Piece<'_>)) {
+    pub fn flush(&mut self, at: UnixNs, mut hand_on: impl FnMut(StreamPiece<'_>)) {
         while let Some(&start) = self.waiting.keys().next() {
             self.pass_hole(at, start.max(self.next + 1), &mut hand_on);
         }

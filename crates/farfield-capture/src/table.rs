@@ -62,7 +62,7 @@ impl Hasher for KeyHasher {
 
 /// The connections under way.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TrackedConnections {
     places: HashMap<Key, usize, BuildHasherDefault<KeyHasher>>,
     slots: Vec<Option<(Key, Box<Tracked>)>>,
     free: Vec<usize>,
@@ -73,7 +73,7 @@ pub(crate) struct Table {
     hand: usize,
 }
 
-impl Table {
+impl TrackedConnections {
     /// The latest instant so far.
     pub fn now(&self) -> UnixNs {
         self.now

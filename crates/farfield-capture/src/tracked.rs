@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::rebuild::Sink;
 use crate::segment::{Checksum, Segment};
 use crate::spoken::Spoken;
-use crate::stream::{Piece, Stream, Surroundings};
+use crate::stream::{DirectionContext, Stream, StreamPiece};
 use farfield_wire::TcpFlags;
 use std::net::SocketAddr;
 
@@ -42,7 +42,7 @@ impl<S> Context<'_, S> {
 
 /// The end of a connection, by the index of its sender.
 #[derive(Debug, Clone, Copy)]
-enum Ended {
+enum SenderEnd {
     Fin { by: usize, at: UnixNs, simultaneous: bool },
     Reset { by: usize, at: UnixNs },
 }
@@ -73,7 +73,7 @@ pub(crate) struct Tracked {
     syn_tries: u32,
     first: UnixNs,
     pub last: UnixNs,
-    ended: Option<Ended>,
+    ended: Option<SenderEnd>,
     /// Nothing is expected any more.
     pub closed: bool,
     /// Its handshake shows that its server is not the one that is asked for: it is only known, so that its
@@ -194,7 +194,7 @@ impl Tracked {
                     self.syn_ack = Some(at);
                     if !self.streams[from].begins_at(segment.seq) {
                         self.streams[from].restart(segment.seq);
-                        self.ended.take_if(|ended| matches!(ended, Ended::Fin { by, .. } if *by == from));
+                        self.ended.take_if(|ended| matches!(ended, SenderEnd::Fin { by, .. } if *by == from));
                     }
                 }
             }
@@ -236,7 +236,7 @@ impl Tracked {
         let over = self.requests.is_some();
         let (client, from_start, http) = (self.client, self.from_start, &mut self.http);
         let secrets = context.options.secrets.as_ref();
-        let mut read = |by: usize, piece: &Piece<'_>, acked| {
+        let mut read = |by: usize, piece: &StreamPiece<'_>, acked| {
             let Some(client) = client.filter(|_| !over) else { return };
             let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits, secrets));
             let http = http.get_or_insert_with(begin);
@@ -248,21 +248,21 @@ impl Tracked {
         let acked = own.acked;
         other.handle_ack(at, segment, |piece| read(1 - from, &piece, acked));
         let acked = other.acked;
-        let around = Surroundings { handshake_ns, window: other.window(), waiting_max };
+        let around = DirectionContext { handshake_ns, window: other.window(), waiting_max };
         let given_up = own.handle_segment(at, segment, &around, |piece| read(from, &piece, acked));
         context.limits.holes_given_up += given_up;
     }
 
     fn handle_end(&mut self, at: UnixNs, from: usize, segment: &Segment<'_>) {
         if segment.flags.contains(TcpFlags::RST) {
-            self.ended.get_or_insert(Ended::Reset { by: from, at });
+            self.ended.get_or_insert(SenderEnd::Reset { by: from, at });
             self.closed = true;
             return;
         }
         if segment.flags.contains(TcpFlags::FIN) {
             match &mut self.ended {
-                None => self.ended = Some(Ended::Fin { by: from, at, simultaneous: false }),
-                Some(Ended::Fin { by, simultaneous, .. }) if *by != from => {
+                None => self.ended = Some(SenderEnd::Fin { by: from, at, simultaneous: false }),
+                Some(SenderEnd::Fin { by, simultaneous, .. }) if *by != from => {
                     let first_fin_of_its_end = self.streams[from].counts.fin == Some(at);
                     *simultaneous |= first_fin_of_its_end && !self.streams[*by].fin_acked();
                 }
@@ -341,8 +341,10 @@ impl Tracked {
             server_side: counts[1 - client],
             end: match self.ended {
                 None => End::Open,
-                Some(Ended::Fin { by, at, simultaneous }) => End::Fin { side: side(by), at, simultaneous },
-                Some(Ended::Reset { by, at }) => End::Reset { side: side(by), at },
+                Some(SenderEnd::Fin { by, at, simultaneous }) => {
+                    End::Fin { side: side(by), at, simultaneous }
+                }
+                Some(SenderEnd::Reset { by, at }) => End::Reset { side: side(by), at },
             },
             requests: self.requests.unwrap_or_default(),
             going_away: self.going_away,

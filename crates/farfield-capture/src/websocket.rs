@@ -17,7 +17,7 @@ const HEAD_MAX: usize = 14;
 
 /// A message of the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct ServerMessage {
     /// Packet that made its first byte available in order.
     pub first: UnixNs,
     /// Packet that made its last byte available.
@@ -48,7 +48,7 @@ pub struct SocketMessage {
     pub stage: SocketStage,
     /// Messages of the server's that came before the client's next, the first 65,536: where there are more,
     /// the transaction is lossy.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ServerMessage>,
 }
 
 /// A message, or a Close, as it is read.
@@ -77,14 +77,14 @@ pub(crate) struct Frames {
     head: Vec<u8>,
     /// The frame whose payload comes: bytes left, whether it is of a message or a Close, and whether it ends
     /// that.
-    frame: Option<(u64, Kind, bool)>,
+    frame: Option<(u64, MessageKind, bool)>,
     message: Option<ReadMessage>,
     close: Option<ReadMessage>,
     is_lost: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MessageKind {
     Message,
     Close,
     Other,
@@ -142,20 +142,20 @@ impl Frames {
                     message.body_bytes = message.body_bytes.saturating_add(length);
                     message.wire_bytes = message.wire_bytes.saturating_add(wire_bytes);
                 }
-                Kind::Message
+                MessageKind::Message
             }
             OpCode::Data(_) => {
                 self.message = Some(begun);
                 tell(Turn::Begins(begun));
-                Kind::Message
+                MessageKind::Message
             }
             OpCode::Control(Control::Close) => {
                 let close = ReadMessage { is_close: true, ..begun };
                 self.close = Some(close);
                 tell(Turn::Begins(close));
-                Kind::Close
+                MessageKind::Close
             }
-            OpCode::Control(_) => Kind::Other,
+            OpCode::Control(_) => MessageKind::Other,
         };
         match length {
             0 => self.end_frame(kind, header.is_final, tell),
@@ -163,12 +163,12 @@ impl Frames {
         }
     }
 
-    fn end_frame(&mut self, kind: Kind, is_final: bool, tell: &mut impl FnMut(Turn)) {
+    fn end_frame(&mut self, kind: MessageKind, is_final: bool, tell: &mut impl FnMut(Turn)) {
         self.frame = None;
         let ended = match kind {
-            Kind::Message if is_final => self.message.take(),
-            Kind::Close => self.close.take(),
-            Kind::Message | Kind::Other => None,
+            MessageKind::Message if is_final => self.message.take(),
+            MessageKind::Close => self.close.take(),
+            MessageKind::Message | MessageKind::Other => None,
         };
         if let Some(message) = ended {
             tell(Turn::Ends(message));
@@ -187,7 +187,7 @@ impl SocketMessage {
         let has_room = self.answers.len() < ANSWERS_MAX;
         if has_room {
             let ReadMessage { first, body_bytes, wire_bytes, is_close } = message;
-            self.answers.push(Answer { first, last, body_bytes, reply_bytes: wire_bytes, is_close });
+            self.answers.push(ServerMessage { first, last, body_bytes, reply_bytes: wire_bytes, is_close });
         }
         has_room
     }

@@ -2,7 +2,7 @@
 //!
 //! A packet that is seen is kept in meaning, its data shared; it becomes bytes where it is written.
 
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, PacketPayload};
 use crate::slots::ClientId;
 use farfield_base::Instant;
 use std::collections::BTreeMap;
@@ -110,8 +110,8 @@ impl Tap {
 
 fn has_port(packet: &Packet, port: u16) -> bool {
     match &packet.carried {
-        Carried::Tcp(tcp) => tcp.source_port == port || tcp.destination_port == port,
-        Carried::Udp(udp) => udp.source_port == port || udp.destination_port == port,
-        Carried::Raw(_) | Carried::Framed(_) => false,
+        PacketPayload::Tcp(tcp) => tcp.source_port == port || tcp.destination_port == port,
+        PacketPayload::Udp(udp) => udp.source_port == port || udp.destination_port == port,
+        PacketPayload::Raw(_) | PacketPayload::Framed(_) => false,
     }
 }

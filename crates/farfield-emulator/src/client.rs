@@ -19,8 +19,8 @@ pub(crate) struct Client {
     pub number: ClientId,
     pub class: u16,
     pub route: u32,
-    up: Own,
-    down: Own,
+    up: OwnLink,
+    down: OwnLink,
     next_port: u16,
     /// Ports in use with what is bound to them, in order of ports.
     ports: SmallVec<[(Port, SocketSlot); 1]>,
@@ -41,7 +41,7 @@ pub(crate) enum PortKind {
 
 /// A client's own links in one direction.
 #[derive(Debug)]
-pub(crate) enum Own {
+pub(crate) enum OwnLink {
     /// There are none.
     None,
     /// One deterministic link, as most are. Its model is the class's.
@@ -69,19 +69,19 @@ impl Client {
             number,
             class: plan.class,
             route: plan.route,
-            up: Own::new(&class.up, number, 0, seed),
-            down: Own::new(&class.down, number, 1, seed),
+            up: OwnLink::new(&class.up, number, 0, seed),
+            down: OwnLink::new(&class.down, number, 1, seed),
             next_port: PORT_FIRST,
             ports: SmallVec::new(),
         }
     }
 
     /// Its own links in one direction.
-    pub fn own(&self, up: bool) -> &Own {
+    pub fn own(&self, up: bool) -> &OwnLink {
         if up { &self.up } else { &self.down }
     }
 
-    pub fn own_mut(&mut self, up: bool) -> &mut Own {
+    pub fn own_mut(&mut self, up: bool) -> &mut OwnLink {
         if up { &mut self.up } else { &mut self.down }
     }
 
@@ -123,25 +123,25 @@ impl Client {
     }
 }
 
-impl Own {
+impl OwnLink {
     /// The link that is hop `hop`, where packets may wait before each.
     pub fn wire(&self, hop: u8) -> Option<&Wire> {
         match self {
-            Own::Chain(wires) => Some(&wires[usize::from(hop)]),
+            OwnLink::Chain(wires) => Some(&wires[usize::from(hop)]),
             _ => None,
         }
     }
 
     pub fn wire_mut(&mut self, hop: u8) -> Option<&mut Wire> {
         match self {
-            Own::Chain(wires) => Some(&mut wires[usize::from(hop)]),
+            OwnLink::Chain(wires) => Some(&mut wires[usize::from(hop)]),
             _ => None,
         }
     }
 
-    fn new(models: &[Arc<LinkModel>], client: ClientId, direction: u64, seed: Seed) -> Own {
+    fn new(models: &[Arc<LinkModel>], client: ClientId, direction: u64, seed: Seed) -> OwnLink {
         if models.is_empty() {
-            return Own::None;
+            return OwnLink::None;
         }
         let wires = || {
             let wire = |(hop, model): (usize, &Arc<LinkModel>)| {
@@ -153,28 +153,28 @@ impl Own {
         };
         if let [model] = models {
             if model.is_plain() {
-                return Own::Plain(PlainLink::default());
+                return OwnLink::Plain(PlainLink::default());
             }
             if model.decides_at_once()
                 && let Some(wire) = wires().pop()
             {
-                return Own::Single(Box::new(wire));
+                return OwnLink::Single(Box::new(wire));
             }
         }
         match Compound::new(wires()) {
-            Ok(compound) => Own::Compound(compound),
-            Err(_) => {
-                Own::Chain(wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect())
-            }
+            Ok(compound) => OwnLink::Compound(compound),
+            Err(_) => OwnLink::Chain(
+                wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect(),
+            ),
         }
     }
 
     /// Stages of the way through these links.
     fn stages(&self) -> u8 {
         match self {
-            Own::None => 0,
-            Own::Plain(_) | Own::Single(_) | Own::Compound(_) => 1,
-            Own::Chain(wires) => wires.len() as u8,
+            OwnLink::None => 0,
+            OwnLink::Plain(_) | OwnLink::Single(_) | OwnLink::Compound(_) => 1,
+            OwnLink::Chain(wires) => wires.len() as u8,
         }
     }
 }
@@ -196,7 +196,7 @@ pub(crate) struct Lane {
 impl Lane {
     fn new(models: &[Arc<LinkModel>]) -> Lane {
         Lane {
-            stages: Own::new(models, ClientId::new(0), 0, Seed(0)).stages(),
+            stages: OwnLink::new(models, ClientId::new(0), 0, Seed(0)).stages(),
             mtu: models.iter().map(|model| model.mtu_of_link()).min().unwrap_or_default(),
             closure: models.iter().find_map(|model| model.closure()).copied(),
             lends: models.iter().any(|model| model.loss_model().scope() == Scope::Connection),

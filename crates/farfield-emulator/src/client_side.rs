@@ -10,7 +10,7 @@ use crate::client_event::ClientEvent;
 use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
 use crate::edge::NetworkEdge;
-use crate::flight::{Contents, Flight};
+use crate::flight::{Flight, FlightContents};
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::hosts::EmulatedHosts;
 use crate::lag::Lag;
@@ -189,9 +189,9 @@ impl ClientSide {
         }
         let ecn = flight.ecn();
         match flight.open(self.port_of_server(client)) {
-            Contents::Segment(tcp) => self.receive_tcp(client, None, &tcp),
-            Contents::Datagram(udp) => self.receive_datagram(client, None, ecn, udp),
-            Contents::Whole(packet) => self.receive(client, *packet),
+            FlightContents::Segment(tcp) => self.receive_tcp(client, None, &tcp),
+            FlightContents::Datagram(udp) => self.receive_datagram(client, None, ecn, udp),
+            FlightContents::Whole(packet) => self.receive(client, *packet),
         }
     }
 }

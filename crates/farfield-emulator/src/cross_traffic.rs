@@ -8,7 +8,7 @@ use crate::plan::{NetworkPlan, RoutePlan};
 use crate::slots::SharedLinkId;
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed};
-use farfield_net::{Cause, CrossInstants, CrossTraffic, Fate};
+use farfield_net::{CrossInstants, CrossTraffic, DropCause, Fate};
 
 /// A flow on a link that clients share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,8 +111,10 @@ impl CrossFlows {
     pub fn count(&mut self, slot: FlowSlot, fate: Fate) {
         let counts = &mut self.flows[slot.0 as usize].counts;
         match fate {
-            Fate::Dropped(Cause::Lost) => counts.lost += 1,
-            Fate::Dropped(Cause::QueueFull | Cause::Early | Cause::Delayed) => counts.dropped += 1,
+            Fate::Dropped(DropCause::Lost) => counts.lost += 1,
+            Fate::Dropped(DropCause::QueueFull | DropCause::Early | DropCause::Delayed) => {
+                counts.dropped += 1
+            }
             Fate::Delivered(_) | Fate::Waits => {}
         }
     }

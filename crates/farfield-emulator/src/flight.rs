@@ -11,7 +11,7 @@
 use crate::client::PortKind;
 use crate::five_tuple::FiveTuple;
 use crate::framed::Framed;
-use crate::packet::{Carried, Packet, Tcp, Udp, datagram_len, headers_len};
+use crate::packet::{Packet, PacketPayload, Tcp, Udp, datagram_len, headers_len};
 use bytes::Bytes;
 use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
 use farfield_wire::{Addresses, Ecn, Protocol};
@@ -46,7 +46,7 @@ pub(crate) struct Flight<C> {
 
 /// The contents of a packet once it is opened.
 #[derive(Debug)]
-pub(crate) enum Contents {
+pub(crate) enum FlightContents {
     Segment(Tcp),
     Datagram(Udp),
     Whole(Box<Packet>),
@@ -215,20 +215,20 @@ impl<C: Copy> Flight<C> {
         let port = |source, destination| if up { source } else { destination };
         let flight = match &packet.carried {
             _ if !is_plain || !packet.whole => None,
-            Carried::Tcp(tcp) => {
+            PacketPayload::Tcp(tcp) => {
                 let port = port(tcp.source_port, tcp.destination_port);
                 Flight::segment((client, up), is_v6, port, &tcp.segment, &tcp.payload)
             }
-            Carried::Udp(udp) => {
+            PacketPayload::Udp(udp) => {
                 let port = port(udp.source_port, udp.destination_port);
                 Some(Flight::datagram((client, up), is_v6, port, ecn, &udp.payload))
             }
-            Carried::Raw(_) | Carried::Framed(_) => None,
+            PacketPayload::Raw(_) | PacketPayload::Framed(_) => None,
         };
         if let Some(flight) = flight {
             return Flight { ttl, ip: flight.ip & !ECN | ecn.bits(), ..flight };
         }
-        if let Carried::Framed(framed) = &packet.carried {
+        if let PacketPayload::Framed(framed) = &packet.carried {
             let framed = framed.clone();
             return Flight::frame(packet, framed, (client, server), up);
         }
@@ -321,9 +321,9 @@ impl<C: Copy> Flight<C> {
         let port = |source, destination| if self.up { source } else { destination };
         match &self.content {
             Content::Whole(packet) => match &packet.carried {
-                Carried::Tcp(tcp) => Some((PortKind::Tcp, port(tcp.source_port, tcp.destination_port))),
-                Carried::Udp(udp) => Some((PortKind::Udp, port(udp.source_port, udp.destination_port))),
-                Carried::Raw(_) | Carried::Framed(_) => None,
+                PacketPayload::Tcp(tcp) => Some((PortKind::Tcp, port(tcp.source_port, tcp.destination_port))),
+                PacketPayload::Udp(udp) => Some((PortKind::Udp, port(udp.source_port, udp.destination_port))),
+                PacketPayload::Raw(_) | PacketPayload::Framed(_) => None,
             },
             Content::Data(_) if self.is_frame() => None,
             Content::Data(_) if self.is_datagram() => Some((PortKind::Udp, self.port)),
@@ -350,20 +350,20 @@ impl<C: Copy> Flight<C> {
     }
 
     /// The segment or the datagram, with the server on `server_port`; or the packet, if it was kept whole.
-    pub fn open(self, server_port: u16) -> Contents {
+    pub fn open(self, server_port: u16) -> FlightContents {
         if self.is_frame() {
-            return Contents::Whole(Box::new(self.into_frame()));
+            return FlightContents::Whole(Box::new(self.into_frame()));
         }
         let (segment, is_datagram) = (self.header(), self.is_datagram());
         let (source_port, destination_port) =
             if self.up { (self.port, server_port) } else { (server_port, self.port) };
         match self.content {
-            Content::Whole(packet) => Contents::Whole(packet),
+            Content::Whole(packet) => FlightContents::Whole(packet),
             Content::Data(payload) if is_datagram => {
-                Contents::Datagram(Udp { source_port, destination_port, payload })
+                FlightContents::Datagram(Udp { source_port, destination_port, payload })
             }
             Content::Data(payload) => {
-                Contents::Segment(Tcp { source_port, destination_port, segment, payload })
+                FlightContents::Segment(Tcp { source_port, destination_port, segment, payload })
             }
         }
     }
@@ -376,9 +376,9 @@ impl<C: Copy> Flight<C> {
         let (up, ttl, ecn) = (self.up, self.ttl, self.ecn());
         let addresses = || if up { addresses() } else { addresses().reversed() };
         match self.open(server_port) {
-            Contents::Segment(tcp) => Packet { ttl, ecn, ..Packet::tcp(addresses(), tcp) },
-            Contents::Datagram(udp) => Packet { ttl, ..Packet::udp(addresses(), ecn, udp) },
-            Contents::Whole(packet) => *packet,
+            FlightContents::Segment(tcp) => Packet { ttl, ecn, ..Packet::tcp(addresses(), tcp) },
+            FlightContents::Datagram(udp) => Packet { ttl, ..Packet::udp(addresses(), ecn, udp) },
+            FlightContents::Whole(packet) => *packet,
         }
     }
 
@@ -393,7 +393,7 @@ impl<C: Copy> Flight<C> {
             ecn,
             whole: self.bits == WHOLE,
             bytes: self.stamp,
-            carried: Carried::Framed(framed),
+            carried: PacketPayload::Framed(framed),
         }
     }
 
@@ -512,12 +512,12 @@ mod tests {
             let mut marked = flight.clone();
             marked.mark();
             let marked = marked.into_packet(|| addresses(is_v6), PORT);
-            let Carried::Tcp(of_marked) = &marked.carried else { unreachable!() };
+            let PacketPayload::Tcp(of_marked) = &marked.carried else { unreachable!() };
             prop_assert_eq!((marked.ecn, of_marked.segment), (Ecn::Ce, Segment { ecn: Ecn::Ce, ..segment }));
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));
-            let (Carried::Tcp(there), Carried::Tcp(tcp)) = (there.carried, packet.carried) else { unreachable!() };
+            let (PacketPayload::Tcp(there), PacketPayload::Tcp(tcp)) = (there.carried, packet.carried) else { unreachable!() };
             prop_assert_eq!((there.source_port, there.destination_port), (tcp.source_port, tcp.destination_port));
             prop_assert_eq!((there.segment, there.payload), (tcp.segment, tcp.payload));
         }
@@ -540,7 +540,7 @@ mod tests {
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));
-            let Carried::Udp(there) = there.carried else { unreachable!() };
+            let PacketPayload::Udp(there) = there.carried else { unreachable!() };
             prop_assert_eq!(there, udp);
         }
     }

@@ -13,7 +13,7 @@ use crate::cross_traffic::FlowSlot;
 use crate::flight::Flight;
 use crate::icmp;
 use crate::link_counts::LinkCounts;
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, PacketPayload};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
 use crate::slots::{ClientId, FlightSlot, SharedLinkId};
 use crate::transit::{SideEvent, Transit};
@@ -141,11 +141,11 @@ pub(crate) trait Forward {
         let number = if up { plan.far_at(address) } else { plan.server_at(address) }.unwrap_or(own);
         let server = plan.server(own).of(&address);
         let far = match &packet.carried {
-            Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
-            Carried::Tcp(tcp) => Some((from, tcp.source_port)),
-            Carried::Udp(udp) if up => Some((to, udp.destination_port)),
-            Carried::Udp(udp) => Some((from, udp.source_port)),
-            Carried::Raw(_) | Carried::Framed(_) => None,
+            PacketPayload::Tcp(tcp) if up => Some((to, tcp.destination_port)),
+            PacketPayload::Tcp(tcp) => Some((from, tcp.source_port)),
+            PacketPayload::Udp(udp) if up => Some((to, udp.destination_port)),
+            PacketPayload::Udp(udp) => Some((from, udp.source_port)),
+            PacketPayload::Raw(_) | PacketPayload::Framed(_) => None,
         };
         let is_plain = far == Some((server.ip(), server.port()));
         self.set_out(Flight::of(packet, (client, number), up, is_plain));

@@ -135,7 +135,14 @@ impl Framed {
         let ip = self.ip();
         let (ttl, ecn, whole) = (ip.hop_limit(), ip.ecn(), crate::packet::keeps_whole(&ip));
         let bytes = self.longest();
-        Packet { addresses: self.addresses(), ttl, ecn, whole, bytes, carried: crate::Carried::Framed(self) }
+        Packet {
+            addresses: self.addresses(),
+            ttl,
+            ecn,
+            whole,
+            bytes,
+            carried: crate::PacketPayload::Framed(self),
+        }
     }
 
     /// The packet as a kernel takes it: a head with hop limit `ttl` and ECN codepoint `ecn`, and the bytes

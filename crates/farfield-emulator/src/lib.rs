@@ -66,7 +66,7 @@ pub use farfield_model::ServerPlan;
 pub use framed::{Framed, Head};
 pub use lateness::Lateness;
 pub use link_counts::LinkCounts;
-pub use packet::{Carried, Packet, Tcp, Udp};
+pub use packet::{Packet, PacketPayload, Tcp, Udp};
 pub use plan::{
     ClassPlan, ClientPlan, HopPlan, HostWays, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan,
     Servers,

@@ -4,7 +4,7 @@
 //! Clients' own links are not counted one by one: there are as many as clients.
 
 use crate::plan::NetworkPlan;
-use farfield_net::{Cause, Fate};
+use farfield_net::{DropCause, Fate};
 
 /// Links with counters of their own: the first so many. A topology in which each of a million hosts has links
 /// unlike all others would take 50 MB for counters that nobody reads.
@@ -38,8 +38,10 @@ impl LinkCounts {
                 self.marked += if delivery.first.marked { packets } else { 0 };
                 self.bytes += packets * u64::from(bytes);
             }
-            Fate::Dropped(Cause::Lost) => self.lost += packets,
-            Fate::Dropped(Cause::QueueFull | Cause::Early | Cause::Delayed) => self.dropped += packets,
+            Fate::Dropped(DropCause::Lost) => self.lost += packets,
+            Fate::Dropped(DropCause::QueueFull | DropCause::Early | DropCause::Delayed) => {
+                self.dropped += packets
+            }
             Fate::Waits => {}
         }
     }

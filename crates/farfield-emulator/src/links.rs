@@ -4,7 +4,7 @@
 //! properties that all clients of a class share, and the packets that wait before the links. Each packet asks
 //! for these properties at each stage, so that the methods are inlined.
 
-use crate::client::{Client, Lane, Own, Wire};
+use crate::client::{Client, Lane, OwnLink, Wire};
 use crate::client_event::ClientEvent;
 use crate::clients::ClientTable;
 use crate::flight::Flight;
@@ -15,7 +15,7 @@ use crate::slots::{ClientSlot, SharedLinkId};
 use crate::transit::Transit;
 use farfield_base::random::Seed;
 use farfield_net::loss::Memory;
-use farfield_net::{Arrival, Closure, Delivery, Fate, Lines, Mtu};
+use farfield_net::{Arrival, Closure, Delivery, Fate, Mtu, PlainBacklogs};
 use farfield_wire::Ecn;
 
 /// The sides of the network that a shard has beside its clients and their own links.
@@ -43,7 +43,7 @@ pub(crate) struct ShardLinks {
     /// For each class, its clients' own links up and down.
     lanes: Box<[(Lane, Lane)]>,
     /// Packets that wait before clients' own links.
-    lines: Lines,
+    lines: PlainBacklogs,
     /// Shared links, where they are here.
     shared: Box<[Wire]>,
 }
@@ -54,7 +54,7 @@ impl ShardLinks {
         ShardLinks {
             beyond,
             lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
-            lines: Lines::default(),
+            lines: PlainBacklogs::default(),
             shared: if beyond == Beyond::Everything { links_of(plan, seed) } else { Box::default() },
         }
     }
@@ -137,18 +137,18 @@ impl ShardLinks {
         let able = |packet: farfield_net::Packet| packet.able_to_be_marked(flight.ecn() != Ecn::NotEct);
         let (class, number) = (usize::from(client.class), client.number);
         match client.own_mut(up) {
-            Own::None => through(now),
-            Own::Plain(link) => {
+            OwnLink::None => through(now),
+            OwnLink::Plain(link) => {
                 let class = &transit.plan.classes[class];
                 let model = if up { &class.up[0] } else { &class.down[0] };
                 link.offer(model, &mut self.lines, now, packet.bytes).map_or_else(Fate::Dropped, through)
             }
-            Own::Single(wire) => {
+            OwnLink::Single(wire) => {
                 let (link, rng) = &mut **wire;
                 link.offer_of(losses, now, able(packet), rng)
             }
-            Own::Compound(compound) => compound.offer_of(losses, now, able(packet)),
-            Own::Chain(wires) => {
+            OwnLink::Compound(compound) => compound.offer_of(losses, now, able(packet)),
+            OwnLink::Chain(wires) => {
                 let wire = &mut wires[usize::from(hop)];
                 let packet = able(packet).of_flow(wire.flow(&transit.plan, || number, flight));
                 wire.link.offer_of(losses, now, packet, &mut wire.rng)

@@ -11,7 +11,7 @@ use crate::clients::ClientShare;
 use crate::flight::Flight;
 use crate::forward::Forward;
 use crate::icmp;
-use crate::packet::{Carried, Packet, Tcp};
+use crate::packet::{Packet, PacketPayload, Tcp};
 use crate::plan::{NetworkPlan, OtherServers};
 use crate::server::ServerModel;
 use crate::slots::{ClientId, ClientSlot};
@@ -104,10 +104,10 @@ impl Model {
     /// Takes a packet, or each of those that travel together; `answer` gets what no web server says.
     fn handle(&mut self, now: Instant, client: ClientId, packet: &Packet, answer: &mut impl FnMut(Packet)) {
         match &packet.carried {
-            Carried::Tcp(tcp) => self.handle_tcp(now, client, packet, tcp, answer),
-            Carried::Udp(_) => refuse(packet, answer),
-            Carried::Raw(bytes) => self.handle_raw(now, client, packet, bytes, answer),
-            Carried::Framed(framed) => {
+            PacketPayload::Tcp(tcp) => self.handle_tcp(now, client, packet, tcp, answer),
+            PacketPayload::Udp(_) => refuse(packet, answer),
+            PacketPayload::Raw(bytes) => self.handle_raw(now, client, packet, bytes, answer),
+            PacketPayload::Framed(framed) => {
                 for piece in framed.pieces() {
                     if let Some(piece) = Packet::raw(piece.to_bytes(packet.ttl, packet.ecn).into()) {
                         self.handle(now, client, &piece, answer);

@@ -5,7 +5,7 @@
 //! A packet that is cut keeps its buffer: each of its pieces is a header and a range. Nothing of the data is
 //! copied.
 
-use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, Udp};
+use crate::packet::{HEADERS_MAX, Packet, PacketPayload, Tcp, Udp};
 use bytes::Bytes;
 use farfield_wire::{
     ChecksumNeed, Gso, GsoKind, IpPacket, IpRepr, Message, ParseError, Protocol, Transport, Tso, VnetHeader,
@@ -54,10 +54,12 @@ pub fn take_apart(
     }
     let mut packet = Packet::parse(bytes).ok_or(ParseError::Truncated)?;
     // Bytes that stay as they are inside must have a whole checksum.
-    if let (Carried::Raw(raw), ChecksumNeed::Partial { start, offset }) = (&packet.carried, header.checksum) {
+    if let (PacketPayload::Raw(raw), ChecksumNeed::Partial { start, offset }) =
+        (&packet.carried, header.checksum)
+    {
         let mut copy = raw.to_vec();
         complete_checksum(&mut copy, start.into(), offset.into());
-        packet.carried = Carried::Raw(copy.into());
+        packet.carried = PacketPayload::Raw(copy.into());
     }
     each(packet);
     Ok(())
@@ -90,7 +92,7 @@ fn cut(
         segment.flags.fin &= last;
         segment.flags.psh &= last;
         segment.payload_len = payload.len() as u32;
-        let carried = Carried::Tcp(Tcp { segment, payload, ..large });
+        let carried = PacketPayload::Tcp(Tcp { segment, payload, ..large });
         each(part_of(ip, tso.wire_len(index), carried));
     }
     Ok(())
@@ -118,7 +120,7 @@ fn cut_row(
                 let ident = v4.ident().wrapping_add(nth as u16);
                 each(cuttable(ip, ident, &udp).ok_or(ParseError::Length)?);
             }
-            _ => each(part_of(ip, len, Carried::Udp(udp))),
+            _ => each(part_of(ip, len, PacketPayload::Udp(udp))),
         }
     }
     Ok(())
@@ -137,7 +139,7 @@ fn cuttable(ip: &IpPacket<'_>, ident: u16, udp: &Udp) -> Option<Packet> {
 
 /// A packet of `bytes` bytes, with DF, that was cut from the one with header `ip`: the kernel hands over
 /// large segments only where it discovers the path's MTU.
-fn part_of(ip: &IpPacket<'_>, bytes: usize, carried: Carried) -> Packet {
+fn part_of(ip: &IpPacket<'_>, bytes: usize, carried: PacketPayload) -> Packet {
     let (addresses, ttl, ecn) = (ip.addresses(), ip.hop_limit(), ip.ecn());
     Packet { addresses, ttl, ecn, whole: true, bytes: bytes as u32, carried }
 }
@@ -155,20 +157,20 @@ impl<'a> Frame<'a> {
     /// looks.
     pub fn of(packet: &'a Packet) -> Frame<'a> {
         match &packet.carried {
-            Carried::Tcp(tcp) => {
+            PacketPayload::Tcp(tcp) => {
                 let repr = tcp.repr();
                 let len = repr.header_len();
                 Frame::offloaded(packet, Protocol::TCP, &tcp.payload, (len, TCP_CHECKSUM_AT), |out| {
                     repr.emit_partial(&packet.addresses, tcp.payload.len(), out);
                 })
             }
-            Carried::Udp(udp) => {
+            PacketPayload::Udp(udp) => {
                 let sizes = (UDP_HEADER_LEN, UDP_CHECKSUM_AT);
                 Frame::offloaded(packet, Protocol::UDP, &udp.payload, sizes, |out| {
                     udp.repr().emit_partial(&packet.addresses, udp.payload.len(), out);
                 })
             }
-            Carried::Raw(_) | Carried::Framed(_) => {
+            PacketPayload::Raw(_) | PacketPayload::Framed(_) => {
                 let mut head = [0; HEAD_MAX];
                 head[..VnetHeader::LEN].copy_from_slice(&VnetHeader::default().emit());
                 Frame { head, head_len: VnetHeader::LEN, rest: packet.to_bytes().into() }
@@ -252,7 +254,7 @@ mod tests {
             let parts = packets(&header, large.to_bytes());
             let (mut data, mut seq) = (Vec::new(), SeqNumber(u32::MAX - 100));
             for (index, part) in parts.iter().enumerate() {
-                let Carried::Tcp(tcp) = &part.carried else { unreachable!() };
+                let PacketPayload::Tcp(tcp) = &part.carried else { unreachable!() };
                 let last = index + 1 == parts.len();
                 prop_assert_eq!((tcp.segment.seq, tcp.segment.flags.fin, tcp.segment.flags.psh), (seq, last, last));
                 prop_assert_eq!((tcp.segment.flags.ece, tcp.segment.flags.cwr), (true, index == 0));
@@ -261,7 +263,7 @@ mod tests {
                 seq = seq.at(tcp.payload.len() as i64);
                 data.extend_from_slice(&tcp.payload);
             }
-            let Carried::Tcp(whole) = &large.carried else { unreachable!() };
+            let PacketPayload::Tcp(whole) = &large.carried else { unreachable!() };
             prop_assert_eq!(data, whole.payload.to_vec());
         }
     }
@@ -295,7 +297,7 @@ mod tests {
             prop_assert_eq!(parts.len(), len.div_ceil(size.into()));
             let headers = if is_v6 { 48 } else { 28 };
             for (index, part) in parts.iter().enumerate() {
-                let Carried::Udp(udp) = &part.carried else { unreachable!() };
+                let PacketPayload::Udp(udp) = &part.carried else { unreachable!() };
                 let from = headers + index * usize::from(size);
                 let expected = &bytes[from..(from + usize::from(size)).min(headers + len)];
                 prop_assert_eq!((udp.payload.as_ptr(), &udp.payload[..]), (expected.as_ptr(), expected));
@@ -362,7 +364,7 @@ mod tests {
     fn what_is_not_plain_stays_bytes() {
         let plain = datagram(ADDRESSES, 100, Ecn::Ect0).to_bytes();
         let [parsed] = &packets(&VnetHeader::default(), plain.clone())[..] else { panic!("one packet") };
-        assert!(matches!(parsed.carried, Carried::Udp(_)) && parsed.to_bytes() == plain);
+        assert!(matches!(parsed.carried, PacketPayload::Udp(_)) && parsed.to_bytes() == plain);
         let without_checksum = [&plain[..26], &[0, 0], &plain[28..]].concat();
         let [parsed] = &packets(&VnetHeader::default(), without_checksum.clone())[..] else {
             panic!("one packet")
@@ -378,7 +380,7 @@ mod tests {
         assert!(matches!(header.checksum, ChecksumNeed::Partial { start: 20, offset: 6 }));
         assert_ne!(bytes[VnetHeader::LEN..], whole);
         let [parsed] = &packets(&header, bytes[VnetHeader::LEN..].to_vec())[..] else { panic!("one packet") };
-        assert!(matches!(parsed.carried, Carried::Raw(_)) && parsed.to_bytes() == whole);
+        assert!(matches!(parsed.carried, PacketPayload::Raw(_)) && parsed.to_bytes() == whole);
     }
 
     #[test]

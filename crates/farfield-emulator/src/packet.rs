@@ -32,12 +32,12 @@ pub struct Packet {
     /// Bytes from the IP header on; of packets that travel together, those of the longest.
     pub bytes: u32,
     /// Contents.
-    pub carried: Carried,
+    pub carried: PacketPayload,
 }
 
 /// Contents of a packet.
 #[derive(Debug, Clone)]
-pub enum Carried {
+pub enum PacketPayload {
     /// A TCP segment with right checksums.
     Tcp(Tcp),
     /// A UDP datagram with a right checksum.
@@ -55,7 +55,7 @@ impl Packet {
         let is_v6 = matches!(addresses, Addresses::V6 { .. });
         let bytes = headers_len(is_v6, &tcp.segment.options) + tcp.segment.payload_len;
         let ecn = tcp.segment.ecn;
-        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: Carried::Tcp(tcp) }
+        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: PacketPayload::Tcp(tcp) }
     }
 
     /// A datagram that is to be sent, with TTL 64 and DF: one that is too big for a link is lost, as QUIC
@@ -63,7 +63,7 @@ impl Packet {
     pub fn udp(addresses: Addresses, ecn: Ecn, udp: Udp) -> Packet {
         let is_v6 = matches!(addresses, Addresses::V6 { .. });
         let bytes = datagram_len(is_v6, &udp.payload);
-        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: Carried::Udp(udp) }
+        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: PacketPayload::Udp(udp) }
     }
 
     /// A packet as bytes. `None` if it is no IP packet.
@@ -72,7 +72,7 @@ impl Packet {
         let (addresses, ttl, ecn, len) = (ip.addresses(), ip.hop_limit(), ip.ecn(), ip.bytes().len());
         let whole = keeps_whole(&ip);
         let bytes = bytes.slice(..len);
-        Some(Packet { addresses, ttl, ecn, whole, bytes: len as u32, carried: Carried::Raw(bytes) })
+        Some(Packet { addresses, ttl, ecn, whole, bytes: len as u32, carried: PacketPayload::Raw(bytes) })
     }
 
     /// A packet from bytes, in meaning where it is a TCP segment or a UDP datagram that may not be
@@ -80,9 +80,11 @@ impl Packet {
     pub fn parse(bytes: &Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(bytes).ok()?;
         let carried = match ip.transport() {
-            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => Carried::Tcp(Tcp::parse(&view, ip.ecn(), bytes)),
+            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => {
+                PacketPayload::Tcp(Tcp::parse(&view, ip.ecn(), bytes))
+            }
             Ok(Transport::Udp(view)) if keeps_whole(&ip) && is_plain(&ip, &view) => {
-                Carried::Udp(Udp::parse(&view, bytes))
+                PacketPayload::Udp(Udp::parse(&view, bytes))
             }
             _ => return Packet::raw(bytes.clone()),
         };
@@ -92,7 +94,7 @@ impl Packet {
 
     /// Packets that it stands for: of a real host, those that travel together.
     pub fn packets(&self) -> u64 {
-        if let Carried::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
+        if let PacketPayload::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
     }
 
     /// Its five-tuple.
@@ -105,10 +107,10 @@ impl Packet {
             destination_port,
         };
         match &self.carried {
-            Carried::Tcp(tcp) => of(Protocol::TCP, tcp.source_port, tcp.destination_port),
-            Carried::Udp(udp) => of(Protocol::UDP, udp.source_port, udp.destination_port),
-            Carried::Raw(bytes) => FiveTuple::of_bytes(addresses, bytes),
-            Carried::Framed(framed) => framed.five_tuple(),
+            PacketPayload::Tcp(tcp) => of(Protocol::TCP, tcp.source_port, tcp.destination_port),
+            PacketPayload::Udp(udp) => of(Protocol::UDP, udp.source_port, udp.destination_port),
+            PacketPayload::Raw(bytes) => FiveTuple::of_bytes(addresses, bytes),
+            PacketPayload::Framed(framed) => framed.five_tuple(),
         }
     }
 
@@ -117,20 +119,20 @@ impl Packet {
     /// packets that travel together it writes the first.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
-            Carried::Tcp(tcp) => {
+            PacketPayload::Tcp(tcp) => {
                 write_packet(&self.ip_header(Protocol::TCP), &Message::Tcp(&tcp.repr(), &tcp.payload), out)
             }
-            Carried::Udp(udp) => {
+            PacketPayload::Udp(udp) => {
                 write_packet(&self.ip_header(Protocol::UDP), &Message::Udp(udp.repr(), &udp.payload), out)
             }
-            Carried::Raw(bytes) => {
+            PacketPayload::Raw(bytes) => {
                 let out = &mut out[..bytes.len()];
                 out.copy_from_slice(bytes);
                 set_hop_limit(out, self.ttl);
                 set_ecn(out, self.ecn);
                 bytes.len()
             }
-            Carried::Framed(framed) => {
+            PacketPayload::Framed(framed) => {
                 let bytes = framed.to_bytes(self.ttl, self.ecn);
                 out[..bytes.len()].copy_from_slice(&bytes);
                 bytes.len()
@@ -141,10 +143,10 @@ impl Packet {
     /// The packet as bytes, allocated: for what is rare.
     pub fn to_bytes(&self) -> Vec<u8> {
         let payload = match &self.carried {
-            Carried::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
-            Carried::Udp(udp) => udp.payload.len() + HEADERS_MAX,
-            Carried::Raw(bytes) => bytes.len(),
-            Carried::Framed(framed) => return framed.to_bytes(self.ttl, self.ecn),
+            PacketPayload::Tcp(tcp) => tcp.payload.len() + HEADERS_MAX,
+            PacketPayload::Udp(udp) => udp.payload.len() + HEADERS_MAX,
+            PacketPayload::Raw(bytes) => bytes.len(),
+            PacketPayload::Framed(framed) => return framed.to_bytes(self.ttl, self.ecn),
         };
         let mut out = vec![0; payload];
         let len = self.write(&mut out);
@@ -155,7 +157,7 @@ impl Packet {
     /// Marks it: it met congestion. Its ends must understand that.
     pub fn mark(&mut self) {
         self.ecn = Ecn::Ce;
-        if let Carried::Tcp(tcp) = &mut self.carried {
+        if let PacketPayload::Tcp(tcp) = &mut self.carried {
             tcp.segment.ecn = Ecn::Ce;
         }
     }
@@ -169,7 +171,7 @@ impl Packet {
         }
         // Bytes that are no IP packet any more are not marked either.
         self.ecn = IpPacket::parse(&bytes).map_or(self.ecn, |ip| ip.ecn());
-        self.carried = Carried::Raw(bytes.into());
+        self.carried = PacketPayload::Raw(bytes.into());
     }
 
     /// The header of the packet as emulated hosts write it.

@@ -6,7 +6,7 @@
 //! waits for many lines at once. Nothing follows from what is read: without this everything would happen as
 //! it does, but later.
 
-use crate::client::{Client, Own, PortKind};
+use crate::client::{Client, OwnLink, PortKind};
 use crate::flight::Flight;
 use crate::hosts::EmulatedHosts;
 use crate::shared::SharedSide;
@@ -107,8 +107,8 @@ impl<O> SharedSide<O> {
 
 /// Reads both lines of a client.
 fn lines_of(client: &Client) -> u64 {
-    let link = |own: &Own| match own {
-        Own::Plain(link) => link.busy_until().as_ns(),
+    let link = |own: &OwnLink| match own {
+        OwnLink::Plain(link) => link.busy_until().as_ns(),
         _ => 0,
     };
     link(client.own(true)) ^ link(client.own(false)) ^ u64::from(client.next_port()) ^ u64::from(client.class)

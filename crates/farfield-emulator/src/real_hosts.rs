@@ -7,7 +7,7 @@
 use crate::client_side::ClientSide;
 use crate::flight::Flight;
 use crate::forward::Forward;
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, PacketPayload};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::ClientSlot;
 use crate::transit::Departure;
@@ -77,7 +77,7 @@ impl ClientSide {
     /// whole.
     pub fn send_real(&mut self, client: ClientSlot, packet: Packet, up: bool) {
         match &packet.carried {
-            Carried::Framed(framed) if !self.passes(client, &packet, up) => {
+            PacketPayload::Framed(framed) if !self.passes(client, &packet, up) => {
                 framed.pieces().for_each(|piece| self.send_one(client, piece.into_packet(), up));
             }
             _ => self.send_one(client, packet, up),
@@ -101,7 +101,7 @@ impl ClientSide {
             side.set_out(Flight::of(packet, (client, to), true, false).sent_by(Some(from)));
         };
         match &packet.carried {
-            Carried::Framed(framed)
+            PacketPayload::Framed(framed)
                 if packet.packets() > 1 && !(packet.whole && self.edge.lets_whole.of_route(route, true)) =>
             {
                 framed.pieces().for_each(|piece| set_out(self, piece.into_packet()));

@@ -5,7 +5,7 @@ use crate::client::PortKind;
 use crate::client_side::ClientSide;
 use crate::datagrams::Complaint;
 use crate::icmp;
-use crate::packet::{Carried, Packet, Tcp, Udp};
+use crate::packet::{Packet, PacketPayload, Tcp, Udp};
 use crate::slots::{ClientSlot, SocketSlot};
 use bytes::Bytes;
 use farfield_base::HostNumber;
@@ -18,11 +18,11 @@ impl ClientSide {
     /// Hands a packet to the host of the client at `client`.
     pub fn receive(&mut self, client: ClientSlot, packet: Packet) {
         match &packet.carried {
-            Carried::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
-            Carried::Udp(udp) => self.receive_datagram(client, Some(&packet), packet.ecn, udp.clone()),
-            Carried::Raw(bytes) => self.receive_raw(client, &packet, bytes),
+            PacketPayload::Tcp(tcp) => self.receive_tcp(client, Some(&packet), tcp),
+            PacketPayload::Udp(udp) => self.receive_datagram(client, Some(&packet), packet.ecn, udp.clone()),
+            PacketPayload::Raw(bytes) => self.receive_raw(client, &packet, bytes),
             // A real host's, for an emulated one.
-            Carried::Framed(_) => {
+            PacketPayload::Framed(_) => {
                 if let Some(packet) = Packet::raw(packet.to_bytes().into()) {
                     self.receive(client, packet);
                 }
@@ -145,7 +145,7 @@ impl ClientSide {
 
     /// Answers a packet for a client that is neither TCP nor UDP: an echo request, or nothing that it takes.
     fn answer(&mut self, client: ClientSlot, packet: &Packet) {
-        let Carried::Raw(bytes) = &packet.carried else { return };
+        let PacketPayload::Raw(bytes) = &packet.carried else { return };
         if let Some(reply) = icmp::answer(packet, bytes) {
             self.send_up(client, reply);
         }

@@ -1,6 +1,6 @@
 //! A model of a server at the far end of a network: packets in, packets out.
 
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, PacketPayload};
 use crate::plan::NetworkPlan;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
@@ -55,16 +55,16 @@ impl Packet {
     /// protocol.
     pub(crate) fn into_payload(self) -> Option<IpPayload> {
         match self.carried {
-            Carried::Tcp(tcp) => Some(IpPayload::Segment(tcp)),
-            Carried::Udp(udp) => Some(IpPayload::Datagram(self.ecn, udp)),
-            Carried::Raw(bytes) => {
+            PacketPayload::Tcp(tcp) => Some(IpPayload::Segment(tcp)),
+            PacketPayload::Udp(udp) => Some(IpPayload::Datagram(self.ecn, udp)),
+            PacketPayload::Raw(bytes) => {
                 let ip = IpPacket::parse(&bytes).ok()?;
                 let Ok(Transport::Tcp(view)) = ip.transport() else { return None };
                 let is_whole = ip.addresses() == self.addresses && view.checksum_is_valid(&self.addresses);
                 is_whole.then(|| IpPayload::Segment(Tcp::parse(&view, self.ecn, &bytes)))
             }
             // A real host's, for a model.
-            Carried::Framed(_) => Packet::raw(self.to_bytes().into())?.into_payload(),
+            PacketPayload::Framed(_) => Packet::raw(self.to_bytes().into())?.into_payload(),
         }
     }
 }

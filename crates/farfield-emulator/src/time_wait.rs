@@ -3,7 +3,7 @@
 
 use crate::slots::ClientSlot;
 use farfield_base::{Duration, Instant};
-use farfield_tcp::time_wait::Answer;
+use farfield_tcp::time_wait::TimeWaitReply;
 use farfield_tcp::{Segment, TimeWait};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -40,14 +40,14 @@ impl TimeWaits {
     ) -> Option<Option<Segment>> {
         let wait = self.waits.get_mut(&(client, port)).filter(|wait| wait.until() > now)?;
         match wait.handle_segment(now, segment, time_wait) {
-            Answer::Acknowledge(segment) => Some(Some(segment)),
-            Answer::Nothing => Some(None),
-            Answer::Over => {
+            TimeWaitReply::Acknowledge(segment) => Some(Some(segment)),
+            TimeWaitReply::Nothing => Some(None),
+            TimeWaitReply::Over => {
                 self.waits.remove(&(client, port));
                 Some(None)
             }
             // Clients do not listen.
-            Answer::Reopen(_) => None,
+            TimeWaitReply::Reopen(_) => None,
         }
     }
 }

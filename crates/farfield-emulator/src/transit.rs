@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::slots::{ClientId, FlightSlot};
 use farfield_base::{Instant, NetworkDrops};
-use farfield_net::{Cause, Wheel};
+use farfield_net::{DropCause, Wheel};
 use slab::Slab;
 use std::sync::Arc;
 
@@ -92,13 +92,13 @@ impl<C, L, O> Transit<C, L, O> {
     }
 
     /// Counts a packet that a link did not deliver.
-    pub(crate) fn drop_for(&mut self, cause: Cause) {
+    pub(crate) fn drop_for(&mut self, cause: DropCause) {
         let drops = &mut self.drops;
         *match cause {
-            Cause::Lost => &mut drops.lost,
-            Cause::QueueFull => &mut drops.queue_full,
-            Cause::Early => &mut drops.early,
-            Cause::Delayed => &mut drops.delayed,
+            DropCause::Lost => &mut drops.lost,
+            DropCause::QueueFull => &mut drops.queue_full,
+            DropCause::Early => &mut drops.early,
+            DropCause::Delayed => &mut drops.delayed,
         } += 1;
     }
 

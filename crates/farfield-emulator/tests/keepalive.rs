@@ -8,7 +8,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_emulator::simulation::{Tap, simulate_with};
-use farfield_emulator::{Carried, ClientId, Packet, ServerPlan, Simulated};
+use farfield_emulator::{ClientId, Packet, PacketPayload, ServerPlan, Simulated};
 use farfield_fit::keepalive::KeepAlive;
 use farfield_fit::{Component, Family, Model};
 use scene::{Scene, count, ms, ok};
@@ -74,7 +74,7 @@ struct Watch(Arc<Mutex<Vec<(Instant, bool)>>>);
 
 impl Tap for Watch {
     fn see(&mut self, at: Instant, inbound: bool, _client: ClientId, packet: &Packet) {
-        let Carried::Tcp(tcp) = &packet.carried else { return };
+        let PacketPayload::Tcp(tcp) = &packet.carried else { return };
         let fin = tcp.segment.flags.fin;
         if !inbound && (fin || tcp.segment.payload_len > 0) {
             self.0.lock().expect("one thread").push((at, fin));

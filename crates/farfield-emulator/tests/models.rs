@@ -5,7 +5,7 @@ mod scene;
 
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample};
-use farfield_emulator::{Carried, ClientId, Directory, Packet, Router, ServerPlan, Shard, Tcp};
+use farfield_emulator::{ClientId, Directory, Packet, PacketPayload, Router, ServerPlan, Shard, Tcp};
 use farfield_tcp::{Flags, Segment, SeqNumber};
 use farfield_user::Plan;
 use farfield_wire::{
@@ -106,7 +106,7 @@ fn syn(addresses: Addresses, port: u16) -> Packet {
 
 fn segment(packet: &Packet) -> &Tcp {
     match &packet.carried {
-        Carried::Tcp(tcp) => tcp,
+        PacketPayload::Tcp(tcp) => tcp,
         other => panic!("{other:?}"),
     }
 }

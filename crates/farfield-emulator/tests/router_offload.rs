@@ -6,7 +6,7 @@ mod scene;
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
-use farfield_emulator::{Carried, ClientId, Departure, Framed, Packet, Router};
+use farfield_emulator::{ClientId, Departure, Framed, Packet, PacketPayload, Router};
 use farfield_wire::{
     Addresses, ChecksumNeed, Gso, GsoKind, IpPacket, IpRepr, Message, Protocol, SeqNumber, TcpFlags,
     TcpOptions, TcpRepr, Transport, VnetHeader, write_packet,
@@ -81,7 +81,7 @@ fn a_large_packet_passes_whole_where_the_path_only_takes_time() {
     let out = at_servers(&mut router);
     let [departure] = &out[..] else { panic!("{out:?}") };
     assert_eq!((departure.packet.packets(), departure.intended), (10, Instant::ZERO + ms(13)));
-    let Carried::Framed(framed) = &departure.packet.carried else { panic!("{departure:?}") };
+    let PacketPayload::Framed(framed) = &departure.packet.carried else { panic!("{departure:?}") };
     let (head, rest) = framed.emit(departure.packet.ttl, departure.packet.ecn);
     assert_eq!(VnetHeader::parse(head.as_bytes()).unwrap().gso.map(|gso| gso.size), Some(MSS as u16));
     assert_eq!(head.as_bytes().len() + rest.len(), VnetHeader::LEN + 40 + 10 * MSS);
@@ -102,7 +102,7 @@ fn it_is_cut_where_a_link_has_a_rate() {
     }
     assert_eq!(out.len(), 10);
     let mut frames = out.into_iter().filter_map(|departure| match departure.packet.carried {
-        Carried::Framed(framed) => Some(framed),
+        PacketPayload::Framed(framed) => Some(framed),
         _ => None,
     });
     let mut joined = frames.next().expect("a packet");
@@ -160,7 +160,7 @@ fn damage_shows_in_the_checksum() {
     let out = at_servers(&mut router);
     assert_eq!(out.len(), 30);
     for departure in &out {
-        let Carried::Raw(bytes) = &departure.packet.carried else { panic!("{departure:?}") };
+        let PacketPayload::Raw(bytes) = &departure.packet.carried else { panic!("{departure:?}") };
         let Ok(ip) = IpPacket::parse(bytes) else { continue };
         let whole = matches!(&ip, IpPacket::V4(v4) if v4.checksum_is_valid());
         if let (true, Ok(Transport::Tcp(tcp))) = (whole, ip.transport()) {

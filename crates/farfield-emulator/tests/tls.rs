@@ -4,7 +4,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant, Outcome, Sample, TlsVersion};
 use farfield_emulator::simulation::{Tap, simulate_with};
-use farfield_emulator::{Carried, ClientId, Packet, ServerPlan, Simulated};
+use farfield_emulator::{ClientId, Packet, PacketPayload, ServerPlan, Simulated};
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_http::tls::{Alpn, Group};
 use scene::{Scene, bytes_of, count, link, ms, ok, with};
@@ -137,7 +137,7 @@ struct Count(Arc<Mutex<Payload>>);
 
 impl Tap for Count {
     fn see(&mut self, _at: Instant, inbound: bool, _client: ClientId, packet: &Packet) {
-        let Carried::Tcp(tcp) = &packet.carried else { return };
+        let PacketPayload::Tcp(tcp) = &packet.carried else { return };
         self.0.lock().expect("one thread at a time").0[usize::from(!inbound)] += tcp.payload.len();
     }
 }

@@ -6,7 +6,7 @@
 
 use farfield_base::{Duration, Part};
 use farfield_engine::rendezvous::{
-    Figures, GatherKey, GatherSettings, Gatherer, HandoutFile, Joining, Member, News,
+    GatherKey, GatherSettings, Gatherer, HandoutFile, Joining, Member, News, PartFigures,
 };
 use farfield_engine::{StartSource, descriptors};
 use farfield_measure::Histogram;
@@ -132,7 +132,7 @@ fn parts(words: &[String]) {
                 member.await_start(None, &AtomicBool::new(false)).expect("a start");
                 for second in 0..seconds {
                     thread::park_timeout(std::time::Duration::from_secs(1));
-                    member.report(Figures {
+                    member.report(PartFigures {
                         now_ns: second * 1_000_000_000,
                         measured_ns: (0, seconds * 1_000_000_000),
                         ended: second * 1_000,

@@ -4,7 +4,7 @@ mod links;
 
 use crate::emulated::hosts::HostReport;
 use crate::plane::Plane;
-use crate::run::Settings;
+use crate::run::RunSettings;
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Duration, Instant, LoadCounts, Merge, Window};
 use farfield_emulator::CrossCounts;
@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 /// Adds up the workers' reports of a run that has come to `until`.
 pub(crate) fn add_up(
     stats: &mut EngineStats,
-    settings: &Settings,
+    settings: &RunSettings,
     (window, until): (Window, Instant),
     finished: Vec<WorkerReport>,
 ) {
@@ -165,7 +165,7 @@ pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
 }
 
 /// Records what the server's limits did to it, if it has any.
-pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &Settings) {
+pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &RunSettings) {
     let Plane::Emulated(emulated) = &settings.plane else { return };
     let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
     stats.server_limits = Some(ServerLimits {
@@ -188,7 +188,7 @@ pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &Setting
 }
 
 /// Records what the workers do not know of the network, such as the gateway's losses.
-pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
+pub(crate) fn describe_network(stats: &mut EngineStats, settings: &RunSettings) {
     let Some(network) = &mut stats.network else { return };
     let laid_out = match &settings.plane {
         Plane::Sockets(_) => return,
@@ -344,7 +344,7 @@ fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
 }
 
 /// The warning that fewer sessions began than requested, with its remedy.
-pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<String> {
+pub(crate) fn too_few_sessions(settings: &RunSettings, fold: &Fold) -> Option<String> {
     let (asked, WholeRun { begun, .. }) = (settings.sessions.most?, fold.sessions().whole_run());
     (begun < asked).then(|| {
         format!(
@@ -355,7 +355,7 @@ pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<Strin
 }
 
 /// The warning that no session was completed, with its remedy.
-pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<String> {
+pub(crate) fn no_session_completed(settings: &RunSettings, fold: &Fold) -> Option<String> {
     let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
     if begun == 0 || completed > 0 || !settings.flows.iter().any(|flow| flow.itinerary.sessions_end()) {
         return None;

@@ -10,7 +10,7 @@ use crate::shell::ShellError;
 use crate::shell::child;
 use crate::shell::ends::Inside;
 use crate::shell::names::Resolver;
-use crate::shell::seat::Surroundings;
+use crate::shell::seat::ProgramEnvironment;
 use farfield_base::{Instant, Window};
 use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_files::create_private;
@@ -112,7 +112,7 @@ impl Beside {
         let (halt, left, stop) =
             (Arc::clone(&running.halt), Arc::clone(&running.shell_left), Arc::clone(stop));
         let shell = self.programs.iter().position(|program| program.command.is_none());
-        let watched = Watched { children: started, shell, clock };
+        let watched = WatchedPrograms { children: started, shell, clock };
         let watch = move || watched.watch(&halt, &left, &stop);
         let watcher = thread::Builder::new().name("programs".to_owned()).spawn(watch);
         running.watcher = Some(watcher.map_err(ShellError::Wait)?);
@@ -127,7 +127,7 @@ impl Beside {
     ) -> Result<Vec<Child>, ShellError> {
         let mut started = Vec::new();
         for (number, (inside, program)) in self.insides.iter().zip(&self.programs).enumerate() {
-            let surroundings = Surroundings::of(inside, network, &self.names);
+            let surroundings = ProgramEnvironment::of(inside, network, &self.names);
             running.serve_names(surroundings.resolver(inside));
             let words = program.words();
             let failed = |source| ShellError::Start { program: words[0].clone(), source };
@@ -247,14 +247,14 @@ fn code_of(status: ExitStatus) -> u8 {
 }
 
 /// Programs that are watched.
-struct Watched {
+struct WatchedPrograms {
     children: Vec<Child>,
     /// The index of the shell among them.
     shell: Option<usize>,
     clock: Clock,
 }
 
-impl Watched {
+impl WatchedPrograms {
     /// Watches the programs until `halt` is set, and then ends them. Once the shell is left, `left` and
     /// `stop` are set.
     fn watch(mut self, halt: &AtomicBool, left: &AtomicBool, stop: &AtomicBool) -> io::Result<Vec<Ending>> {

@@ -33,12 +33,12 @@ const BACKLOG_URGENT: usize = BACKLOG_MAX / 8;
 pub(crate) struct CaptureFile {
     sender: CaptureSender,
     start_unix_ns: Arc<OnceLock<u64>>,
-    writer: JoinHandle<io::Result<Written>>,
+    writer: JoinHandle<io::Result<CaptureCounts>>,
 }
 
 /// The writer's counts.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct CaptureCounts {
     /// Packets in the file.
     pub packets: u64,
     /// Packets that the file lacks.
@@ -129,7 +129,7 @@ impl CaptureFile {
     ///
     /// # Errors
     /// On a disk error: the file holds the packets written before.
-    pub fn finish(self) -> io::Result<Written> {
+    pub fn finish(self) -> io::Result<CaptureCounts> {
         drop(self.sender);
         self.writer.join().expect("the writer does not panic")
     }
@@ -141,7 +141,7 @@ fn write_all(
     packets: &Receiver<Vec<Captured>>,
     start: &OnceLock<u64>,
     backlog: &Backlog,
-) -> io::Result<Written> {
+) -> io::Result<CaptureCounts> {
     let mut is_urgent = false;
     let mut seen = vec![0u64; interfaces as usize];
     let mut last = Instant::ZERO;
@@ -179,7 +179,7 @@ fn write_all(
     }
     writer.finish()?;
     let lost = backlog.lost.load(Ordering::Relaxed);
-    Ok(Written { packets: seen.iter().sum(), lost, cpu: thread_cpu() })
+    Ok(CaptureCounts { packets: seen.iter().sum(), lost, cpu: thread_cpu() })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::emulated::Emulated;
 use crate::key_log::{KEYS, KeyLogWriter};
 use crate::observe::{CaptureReport, CaptureSettings, PacketCapture};
 use crate::plane::{KernelCapture, Plane};
-use crate::run::{RunError, Settings};
+use crate::run::{RunError, RunSettings};
 use farfield_base::Opened;
 use farfield_measure::{CaptureStats, EngineStats};
 use std::fs::File;
@@ -40,7 +40,7 @@ impl Captures {
     ///
     /// # Errors
     /// If a capture cannot be begun: nobody wants such a run without it.
-    pub fn begin(settings: &Settings) -> Result<Captures, RunError> {
+    pub fn begin(settings: &RunSettings) -> Result<Captures, RunError> {
         let Some(output) = &settings.output else { return Ok(Captures::default()) };
         let directory = output.directory.path();
         let keys = match output.logs_keys {

@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 
 /// One property of the machine that limits farfield.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct MachineLimit {
     /// The property.
     pub subject: &'static str,
     /// Its value here.
@@ -27,7 +27,7 @@ const PORTS_WANTED: u64 = 28_000;
 const BUFFER_WANTED: u64 = 4 << 20;
 
 /// Examines this machine.
-pub fn examine() -> Vec<Finding> {
+pub fn examine() -> Vec<MachineLimit> {
     vec![
         cores(),
         open_descriptors(),
@@ -45,7 +45,7 @@ pub fn examine() -> Vec<Finding> {
 
 /// Finds out if emulated clients may be added to the network of this machine, before a server that runs
 /// already.
-fn running_servers() -> Finding {
+fn running_servers() -> MachineLimit {
     let root = "run farfield as root; without, `--server` starts a server in a namespace of its own";
     let (found, remedy) = match joinable() {
         Ok(None) => ("emulated clients may be added to this machine's network".to_owned(), None),
@@ -54,7 +54,7 @@ fn running_servers() -> Finding {
         }
         Err(why) => (format!("no emulated clients in this machine's network ({why})"), Some(root.to_owned())),
     };
-    Finding { subject: "running servers", found, remedy }
+    MachineLimit { subject: "running servers", found, remedy }
 }
 
 /// The owner of the clients' usual block, or the reason why an interface may not be added.
@@ -75,9 +75,9 @@ fn joinable() -> Result<Option<String>, String> {
     }
 }
 
-fn cores() -> Finding {
+fn cores() -> MachineLimit {
     let cores = processors::allowed().map_or(0, |cores| cores.len());
-    Finding {
+    MachineLimit {
         subject: "processors",
         found: format!("{cores} that farfield may use"),
         remedy: (cores < 2)
@@ -85,11 +85,11 @@ fn cores() -> Finding {
     }
 }
 
-fn open_descriptors() -> Finding {
+fn open_descriptors() -> MachineLimit {
     let limits = descriptors::limits();
     let hard = limits.hard.unwrap_or(u64::MAX);
     let shown = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
-    Finding {
+    MachineLimit {
         subject: "descriptors",
         found: format!("{}, may be raised to {}", shown(limits.soft), shown(limits.hard)),
         remedy: (hard < DESCRIPTORS_WANTED)
@@ -97,14 +97,14 @@ fn open_descriptors() -> Finding {
     }
 }
 
-fn ports() -> Finding {
+fn ports() -> MachineLimit {
     let range = setting("net.ipv4.ip_local_port_range").unwrap_or_default();
     let ends: Vec<u64> = range.split(' ').filter_map(|end| end.parse().ok()).collect();
     let count = match ends[..] {
         [first, last] => last.saturating_sub(first) + 1,
         _ => 0,
     };
-    Finding {
+    MachineLimit {
         subject: "local ports",
         found: format!("{count} for each source address and server"),
         remedy: (count < PORTS_WANTED).then(|| {
@@ -113,10 +113,10 @@ fn ports() -> Finding {
     }
 }
 
-fn at_least(subject: &'static str, name: &str, wanted: u64) -> Finding {
+fn at_least(subject: &'static str, name: &str, wanted: u64) -> MachineLimit {
     let value = setting(name);
     let number = value.as_ref().and_then(|value| value.parse::<u64>().ok());
-    Finding {
+    MachineLimit {
         subject,
         found: format!("{name} = {}", value.as_deref().unwrap_or("not to be read")),
         remedy: number.is_none_or(|number| number < wanted).then(|| format!("sysctl -w {name}={wanted}")),
@@ -125,13 +125,13 @@ fn at_least(subject: &'static str, name: &str, wanted: u64) -> Finding {
 
 /// The receive backlog is the whole machine's, and cannot be set for a testbed alone. Packets that find it
 /// full count as lost by the gateway.
-fn receive_backlog() -> Finding {
+fn receive_backlog() -> MachineLimit {
     let finding = at_least("receive backlog", "net.core.netdev_max_backlog", BACKLOG_WANTED);
     let remedy = finding.remedy.map(|remedy| format!("{remedy}, if a run reports gateway-overruns"));
-    Finding { remedy, ..finding }
+    MachineLimit { remedy, ..finding }
 }
 
-fn namespaces() -> Finding {
+fn namespaces() -> MachineLimit {
     let root = rustix::process::geteuid().is_root();
     let users = setting("user.max_user_namespaces").and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
     let refused = setting("kernel.unprivileged_userns_clone").is_some_and(|value| value == "0");
@@ -142,16 +142,16 @@ fn namespaces() -> Finding {
             ("none", Some("run farfield as root, or sysctl -w user.max_user_namespaces=1000".into()))
         }
     };
-    Finding { subject: "network namespaces", found: found.into(), remedy }
+    MachineLimit { subject: "network namespaces", found: found.into(), remedy }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a device of the kernel's, by its own name")]
-fn tun() -> Finding {
+fn tun() -> MachineLimit {
     let (found, remedy) = match OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         Ok(_) => ("/dev/net/tun opens".to_owned(), None),
         Err(error) => {
             (format!("/dev/net/tun: {error}"), Some("run farfield as root, or modprobe tun".to_owned()))
         }
     };
-    Finding { subject: "TUN", found, remedy }
+    MachineLimit { subject: "TUN", found, remedy }
 }

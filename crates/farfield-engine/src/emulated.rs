@@ -26,7 +26,7 @@ use farfield_os::init;
 use farfield_os::processors;
 use farfield_testbed::gateway::{CardError, CardSpec};
 use farfield_testbed::live::FoundServer;
-use farfield_testbed::probe::{self, Answer};
+use farfield_testbed::probe::{self, ProbeAnswer};
 use farfield_testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
@@ -127,9 +127,9 @@ fn join(found: &FoundServer, spec: &TestbedSpec) -> Result<(Testbed, JoinedServe
         let map = spec.maps.iter().find(|map| map.own == address);
         let shown = SocketAddr::new(map.map_or(address, |map| map.shown), found.port);
         match probe::ask(&testbed, spec, shown).map_err(failed)? {
-            Answer::Accepted => {}
-            Answer::Refused => return Err(TestbedError::Refused { server, interface: interface() }),
-            Answer::Silence => return Err(TestbedError::Silent { server, interface: interface() }),
+            ProbeAnswer::Accepted => {}
+            ProbeAnswer::Refused => return Err(TestbedError::Refused { server, interface: interface() }),
+            ProbeAnswer::Silence => return Err(TestbedError::Silent { server, interface: interface() }),
         }
     }
     Ok((testbed, joined))
@@ -144,9 +144,9 @@ fn before_other_machine(card: &CardSpec, spec: &TestbedSpec, port: u16) -> Resul
         let is_of_family = |(own, _): &&(IpAddr, u8)| own.is_ipv6() == ip.is_ipv6();
         let Some((client, bits)) = card.own.iter().find(is_of_family) else { continue };
         match probe::ask_from(&testbed, spec, *client, server).map_err(failed)? {
-            Answer::Accepted => {}
-            Answer::Refused => return Err(CardError::Refused { server }.into()),
-            Answer::Silence => {
+            ProbeAnswer::Accepted => {}
+            ProbeAnswer::Refused => return Err(CardError::Refused { server }.into()),
+            ProbeAnswer::Silence => {
                 if let Some(dispute) = testbed.dispute_about(server) {
                     return Err(dispute.into());
                 }

@@ -63,7 +63,7 @@ pub(crate) struct MachineBefore {
     of_workers: Vec<usize>,
     /// Each of these is a worker's alone.
     workers_apart: bool,
-    used: Used,
+    used: ProcessorTime,
     oom_kills: u64,
     limits: OwnLimits,
     throttled: Vec<Option<Duration>>,
@@ -73,7 +73,7 @@ pub(crate) struct MachineBefore {
 
 /// Processor time so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Used {
+struct ProcessorTime {
     farfield: Duration,
     /// The kernel's threads for farfield's packets.
     receive: Duration,
@@ -95,7 +95,7 @@ pub(crate) struct Worked {
     all: Ticks,
     /// Those that its workers may use.
     of_workers: Ticks,
-    used: Used,
+    used: ProcessorTime,
 }
 
 /// The machine's load from second to second, some of which are set aside.
@@ -134,7 +134,7 @@ impl MachineSeconds {
         Some(Worked {
             all: Ticks::of(&text, &self.processors),
             of_workers: Ticks::of(&text, &self.of_workers),
-            used: Used { farfield, receive: Duration::ZERO, server },
+            used: ProcessorTime { farfield, receive: Duration::ZERO, server },
         })
     }
 
@@ -224,7 +224,7 @@ impl MachineBefore {
             limits,
             others: OtherProcesses::read(),
             threads: ServerThreads::read(&server.processes()),
-            used: Used::read(server, receive_cpu),
+            used: ProcessorTime::read(server, receive_cpu),
             stat: system::read_text("/proc/stat").ok()?,
         })
     }
@@ -239,7 +239,7 @@ impl MachineBefore {
         aside: &Worked,
     ) {
         let Ok(text) = system::read_text("/proc/stat") else { return };
-        let used = Used::read(server, receive_cpu).since(self.used);
+        let used = ProcessorTime::read(server, receive_cpu).since(self.used);
         let ticks =
             |processors: &[usize]| Ticks::of(&text, processors).since(&Ticks::of(&self.stat, processors));
         let whole = Worked { all: ticks(&self.processors), of_workers: ticks(&self.of_workers), used };
@@ -290,21 +290,21 @@ impl MachineBefore {
     }
 }
 
-impl Used {
-    fn read(server: ServerHere<'_>, receive: Duration) -> Used {
-        Used { farfield: process_cpu(), receive, server: server.cpu() }
+impl ProcessorTime {
+    fn read(server: ServerHere<'_>, receive: Duration) -> ProcessorTime {
+        ProcessorTime { farfield: process_cpu(), receive, server: server.cpu() }
     }
 
-    fn since(self, earlier: Used) -> Used {
-        Used {
+    fn since(self, earlier: ProcessorTime) -> ProcessorTime {
+        ProcessorTime {
             farfield: self.farfield - earlier.farfield,
             receive: self.receive - earlier.receive,
             server: self.server - earlier.server,
         }
     }
 
-    fn and(self, other: Used) -> Used {
-        Used {
+    fn and(self, other: ProcessorTime) -> ProcessorTime {
+        ProcessorTime {
             farfield: self.farfield + other.farfield,
             receive: self.receive + other.receive,
             server: self.server + other.server,
@@ -409,7 +409,7 @@ mod tests {
         let up_to = |second: u64| {
             let others = if second >= 4 { 100 } else { 0 };
             let all = Ticks { all: 200 * second, busy: 50 * second + others, stolen: others / 10 };
-            let used = Used { farfield: ticks.times(50 * second), ..Used::default() };
+            let used = ProcessorTime { farfield: ticks.times(50 * second), ..ProcessorTime::default() };
             Worked { all, of_workers: all, used }
         };
         let mut seconds = MachineSeconds {

@@ -44,7 +44,7 @@ impl Phases {
 #[derive(Debug)]
 pub(crate) struct Meters {
     edges: [Instant; 2],
-    readings: [Option<Reading>; 2],
+    readings: [Option<MeterReading>; 2],
     /// Total sleep of the worker so far.
     pub slept: Duration,
     window: Window,
@@ -58,11 +58,11 @@ pub(crate) struct Meters {
     /// At the last heartbeat.
     beat: Option<Beat>,
     /// The thread's processor time and its wait for a processor, at the last heartbeat or examined stall.
-    before: Used,
+    before: ThreadTime,
     /// Begin of the stretch of work that goes on, and the worker's sleep by then.
     awake_since: (Instant, Duration),
     /// As `before`, at the last heartbeat or end of a stretch.
-    before_stretch: Used,
+    before_stretch: ThreadTime,
 }
 
 /// Times for which a worker was kept from its events in the measured part.
@@ -96,23 +96,23 @@ struct Beat {
 
 /// A thread's time on its processor, and its wait for one, so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Used {
+struct ThreadTime {
     cpu: Duration,
     waited: Option<Duration>,
 }
 
-impl Used {
-    fn read() -> Used {
-        Used { cpu: thread_cpu(), waited: thread_waited() }
+impl ThreadTime {
+    fn read() -> ThreadTime {
+        ThreadTime { cpu: thread_cpu(), waited: thread_waited() }
     }
 
-    fn waited_since(&self, earlier: &Used) -> Option<Duration> {
+    fn waited_since(&self, earlier: &ThreadTime) -> Option<Duration> {
         self.waited.zip(earlier.waited).map(|(now, before)| now - before)
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct MeterReading {
     at: Instant,
     cpu: Duration,
     slept: Duration,
@@ -132,9 +132,9 @@ impl Meters {
             shared: None,
             disturbed: Tenths::default(),
             beat: None,
-            before: Used::default(),
+            before: ThreadTime::default(),
             awake_since: (Instant::ZERO, Duration::ZERO),
-            before_stretch: Used::default(),
+            before_stretch: ThreadTime::default(),
         }
     }
 
@@ -142,8 +142,12 @@ impl Meters {
     pub fn read(&mut self, now: Instant) {
         for (reading, edge) in self.readings.iter_mut().zip(self.edges) {
             if reading.is_none() && now >= edge {
-                *reading =
-                    Some(Reading { at: now, cpu: thread_cpu(), slept: self.slept, waited: thread_waited() });
+                *reading = Some(MeterReading {
+                    at: now,
+                    cpu: thread_cpu(),
+                    slept: self.slept,
+                    waited: thread_waited(),
+                });
             }
         }
     }
@@ -151,7 +155,7 @@ impl Meters {
     /// Reads the worker's wait for a processor so far. Regular readings show how much of a long stall was
     /// such a wait, and in which tenths of a second a worker was held.
     pub fn heartbeat(&mut self, now: Instant) {
-        let used = Used::read();
+        let used = ThreadTime::read();
         (self.before, self.before_stretch) = (used, used);
         let beat = Beat { at: now, waited: used.waited };
         if let Some(last) = self.beat.replace(beat) {
@@ -178,7 +182,7 @@ impl Meters {
     /// may have kept waiting what came meanwhile.
     pub fn work_until(&mut self, now: Instant) {
         if now.since(self.awake_since.0) >= STRETCH_MIN {
-            let used = Used::read();
+            let used = ThreadTime::read();
             self.count_stretch(now, used);
             self.before_stretch = used;
             self.awake_since = (now, self.slept);
@@ -186,7 +190,7 @@ impl Meters {
     }
 
     /// Counts the stretch of work that has come to `now`, if nearly all of it was the worker's own.
-    fn count_stretch(&mut self, now: Instant, used: Used) {
+    fn count_stretch(&mut self, now: Instant, used: ThreadTime) {
         let (from, slept) = self.awake_since;
         let wall = self.window.overlap(from, now);
         let waited = used.waited_since(&self.before_stretch).unwrap_or_default();
@@ -223,10 +227,15 @@ impl Meters {
     }
 
     /// Records that the worker handled no events from `from` to `to`, and computed for `computed` at most.
-    fn record_stall(&mut self, from: Instant, to: Instant, computed: impl FnOnce(&Used, &Used) -> Duration) {
+    fn record_stall(
+        &mut self,
+        from: Instant,
+        to: Instant,
+        computed: impl FnOnce(&ThreadTime, &ThreadTime) -> Duration,
+    ) {
         let stall = self.window.overlap(from, to);
         if stall >= EXAMINED_STALL_MIN {
-            let used = Used::read();
+            let used = ThreadTime::read();
             let waited = used.waited_since(&self.before);
             let stopped = stall - waited.unwrap_or_default() - computed(&used, &self.before);
             self.before = used;
@@ -278,13 +287,13 @@ impl Meters {
 
     /// The worker's statistics over the window, or from its start if the window never began.
     pub fn stats(&self, now: Instant) -> WorkerStats {
-        let end = self.readings[1].unwrap_or(Reading {
+        let end = self.readings[1].unwrap_or(MeterReading {
             at: now,
             cpu: thread_cpu(),
             slept: self.slept,
             waited: thread_waited(),
         });
-        let nothing = Reading {
+        let nothing = MeterReading {
             at: Instant::ZERO,
             cpu: Duration::ZERO,
             slept: Duration::ZERO,
@@ -365,10 +374,11 @@ mod tests {
         let crowded = |slept_ms: u64, waited_ms: u64, cpu_ms: u64| {
             let mut meters = Meters::new(Window { measure_from: at(0), measure_to: at(9000) });
             meters.slept_from(at(0), at(50));
-            meters.before_stretch = Used { cpu: Duration::from_ms(7), waited: Some(Duration::from_ms(3)) };
+            meters.before_stretch =
+                ThreadTime { cpu: Duration::from_ms(7), waited: Some(Duration::from_ms(3)) };
             meters.slept = meters.slept + Duration::from_ms(slept_ms);
             let waited = Some(Duration::from_ms(3 + waited_ms));
-            meters.count_stretch(at(150), Used { cpu: Duration::from_ms(7 + cpu_ms), waited });
+            meters.count_stretch(at(150), ThreadTime { cpu: Duration::from_ms(7 + cpu_ms), waited });
             meters.stalls.crowded.as_ns() / 1_000_000
         };
         assert_eq!([crowded(0, 0, 100), crowded(5, 3, 92), crowded(5, 0, 100)], [100, 92, 95]);

@@ -10,7 +10,7 @@ use farfield_base::Instant;
 use farfield_measure::MonitorLog;
 use farfield_measure::bottleneck::{self, Bottleneck, Examined};
 use farfield_monitor::{
-    Group, Members, MonitorSettings, Monitors, TierSpec, Watched, WatchedNetwork, Writer,
+    Group, Members, MonitorSettings, MonitoredMachine, Monitors, TierSpec, WatchedNetwork, Writer,
 };
 use farfield_os::namespace::{self, Namespace};
 use farfield_os::sock_diag::SocketTables;
@@ -40,7 +40,7 @@ pub(crate) fn monitors(plane: &Plane, wanted: &MonitorSettings) -> Option<Monito
         members.filter(|_| !is_named).map(|members| (TierSpec { name: SERVER.to_owned(), members }, group));
     let named = wanted.tiers.iter().map(|spec| (spec.clone(), None));
     let tiers = of_server.into_iter().chain(named).collect();
-    Some(Monitors::open(Watched { tiers, network, notes }, wanted.prometheus.clone()))
+    Some(Monitors::open(MonitoredMachine { tiers, network, notes }, wanted.prometheus.clone()))
 }
 
 /// Keeps the file of the series in a run's directory.
@@ -59,10 +59,10 @@ pub(crate) fn bottleneck(log: &MonitorLog, plane: &Plane, load_ended: Instant) -
     bottleneck::find(log, Examined { seconds, workers_poll })
 }
 
-type Found = (Option<Members>, Option<Group>, Option<WatchedNetwork>);
+type MonitoredServer = (Option<Members>, Option<Group>, Option<WatchedNetwork>);
 
 /// The server in a testbed: the descendants of its init, or all processes in the namespace that it had.
-fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, notes: &mut Vec<String>) -> Found {
+fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, notes: &mut Vec<String>) -> MonitoredServer {
     let namespace = emulated.testbed.namespace().clone();
     let tier = SERVER.to_owned();
     if let Some(server) = &emulated.server {
@@ -125,7 +125,7 @@ fn no_process(port: Option<u16>) -> String {
 }
 
 /// The server on an address of this machine, or that of the process that was asked for.
-fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, notes: &mut Vec<String>) -> Found {
+fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, notes: &mut Vec<String>) -> MonitoredServer {
     let of_own_namespace =
         |port| WatchedNetwork { namespace: None, port, is_servers_alone: false, tier: SERVER.to_owned() };
     if let Some(pid) = wanted.pid {

@@ -17,11 +17,11 @@ const LEAST: f64 = 0.02;
 /// The processor time of all processes at one instant, by their number and their start.
 #[derive(Debug, Default)]
 pub(crate) struct OtherProcesses {
-    used: BTreeMap<(u32, u64), Used>,
+    used: BTreeMap<(u32, u64), ProcessTime>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Used {
+struct ProcessTime {
     name: String,
     /// Its own, and that of its children that ended, in ticks.
     ticks: [u64; 2],
@@ -72,14 +72,14 @@ impl OtherProcesses {
 }
 
 /// The start and the processor time in `/proc/PID/stat` (proc_pid_stat(5)): fields 14 to 17 and 22.
-fn parse(stat: &str) -> Option<(u64, Used)> {
+fn parse(stat: &str) -> Option<(u64, ProcessTime)> {
     let (front, back) = stat.rsplit_once(')')?;
     let (_, name) = front.split_once('(')?;
     let fields: Vec<&str> = back.split_whitespace().collect();
     // The first of these is the third field of the file.
     let field = |nth: usize| fields.get(nth - 3)?.parse::<u64>().ok();
     let ticks = [field(14)? + field(15)?, field(16)? + field(17)?];
-    Some((field(22)?, Used { name: name.to_owned(), ticks }))
+    Some((field(22)?, ProcessTime { name: name.to_owned(), ticks }))
 }
 
 #[cfg(test)]

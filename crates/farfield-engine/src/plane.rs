@@ -1,7 +1,7 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
-use crate::sockets::{PeerBook, Sources};
+use crate::sockets::{PeerBook, SourceAddresses};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
@@ -105,7 +105,7 @@ pub struct SocketsPlane {
     /// The Unix socket that connections go to; `target` then stands for nothing but this machine.
     pub unix: Option<UnixAddress>,
     /// Addresses that clients connect from.
-    pub sources: Sources,
+    pub sources: SourceAddresses,
     /// The capture of its packets, if there is one.
     pub capture: Option<KernelCapture>,
 }

@@ -10,7 +10,7 @@ use crate::environment;
 use crate::memory::{Headroom, MemoryBounds};
 use crate::own_limits::{OwnLimits, TasksLeft};
 use crate::plane::{Plane, PlaneKind, PreparedPlane, Server};
-use crate::run::{Settings, StartError, expected_arrivals, start};
+use crate::run::{RunSettings, StartError, expected_arrivals, start};
 use farfield_base::{Bytes, Instant, Part};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
@@ -160,7 +160,7 @@ impl Eq for Lack {}
 ///
 /// # Errors
 /// The first resource that is known to be too small.
-pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
+pub fn check(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
     let real = settings.plane.kind() != PlaneKind::Simulated;
     start::ahead(settings.start_at)?;
     if real {
@@ -238,7 +238,7 @@ fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
 }
 
 /// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
-fn rate_suffices(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
+fn rate_suffices(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
     let length = settings.warm_up + settings.duration;
     let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
@@ -293,13 +293,13 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
 }
 
 /// The users that this process has of the flows that `are` some, whose number is known.
-fn users_of(settings: &Settings<PreparedPlane>, are: impl Fn(&Flow) -> bool) -> u64 {
+fn users_of(settings: &RunSettings<PreparedPlane>, are: impl Fn(&Flow) -> bool) -> u64 {
     let users = settings.flows.iter().filter(|flow| are(flow)).filter_map(|flow| flow.load.users());
     settings.part.most_of(users.map(|users| u64::from(users.get())).sum())
 }
 
 /// True if each user of a flow has a connection at all times: it is kept open, or the user never thinks.
-fn holds_connections(settings: &Settings<PreparedPlane>, flow: &Flow) -> bool {
+fn holds_connections(settings: &RunSettings<PreparedPlane>, flow: &Flow) -> bool {
     let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
     flow.load.users().is_some() && flow.load.holds_connections(kept)
 }
@@ -361,7 +361,7 @@ fn in_words(bytes: u64) -> String {
 
 /// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
 /// fit.
-pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
+pub fn disk<P>(settings: &RunSettings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let end = Instant::ZERO + settings.warm_up + settings.duration;
     let pages = settings.flows.iter().filter_map(|flow| flow.load.expected_pages(Instant::ZERO, end));
     let samples = pages.reduce(|sum, own| sum + own)?;

@@ -22,7 +22,7 @@ use farfield_os::clock::Clock;
 use farfield_testbed::gateway::blocks::{in_words, width};
 use farfield_testbed::gateway::{AddressMap, CardAddress, CardSpec, Device};
 use farfield_testbed::live::Location;
-use farfield_testbed::{HostNamespace, Surroundings, Testbed, TestbedSpec};
+use farfield_testbed::{HostNamespace, NamespaceNetwork, Testbed, TestbedSpec};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -84,12 +84,12 @@ struct End {
     spec: TestbedSpec,
     /// The addresses that are behind the route, as seen from here.
     far: Vec<(IpAddr, u8)>,
-    place: Place,
+    place: EndLocation,
 }
 
 /// The place of an end.
 #[derive(Debug)]
-enum Place {
+enum EndLocation {
     /// A namespace, and the name of the interface that it will have.
     Namespace { host: HostNamespace, interface: String },
     /// A network card.
@@ -144,14 +144,14 @@ impl Route {
     /// # Errors
     /// If an end is not there, or something is in the way.
     pub fn plan(settings: RouteSettings) -> Result<Route, RouteError> {
-        let (clients, server) = (Found::of(&settings.clients)?, Found::of(&settings.server)?);
+        let (clients, server) = (RouteEnd::of(&settings.clients)?, RouteEnd::of(&settings.server)?);
         check_apart(&clients, &server)?;
         check_targets(&settings.targets, &server)?;
         let spec = spec_of(&settings);
         let targets: Vec<IpAddr> = settings.targets.iter().map(|own| shown(&spec, *own)).collect();
         let placed = match (settings.placed.as_slice(), &clients) {
-            ([], Found::Namespace { host, around }) => addresses_of(host, around, &targets)?,
-            ([], Found::Interface(interface)) => {
+            ([], RouteEnd::Namespace { host, around }) => addresses_of(host, around, &targets)?,
+            ([], RouteEnd::Interface(interface)) => {
                 return Err(RouteError::Unnamed { interface: interface.clone() });
             }
             (placed, _) => placed.iter().map(|placed| towards_shown(placed, &spec)).collect(),
@@ -203,20 +203,20 @@ impl Route {
 }
 
 /// An end that was found, before it is known what it will have.
-enum Found {
-    Namespace { host: HostNamespace, around: Surroundings },
+enum RouteEnd {
+    Namespace { host: HostNamespace, around: NamespaceNetwork },
     Interface(String),
 }
 
-impl Found {
-    fn of(place: &Whereabouts) -> Result<Found, RouteError> {
+impl RouteEnd {
+    fn of(place: &Whereabouts) -> Result<RouteEnd, RouteError> {
         match place {
-            Whereabouts::Interface(interface) => Ok(Found::Interface(interface.clone())),
+            Whereabouts::Interface(interface) => Ok(RouteEnd::Interface(interface.clone())),
             Whereabouts::Namespace(location) => {
                 let host = location.open()?;
                 let unread = |source| RouteError::Unread { namespace: host.name().to_owned(), source };
-                let around = Surroundings::of(&host).map_err(unread)?;
-                Ok(Found::Namespace { host, around })
+                let around = NamespaceNetwork::of(&host).map_err(unread)?;
+                Ok(RouteEnd::Namespace { host, around })
             }
         }
     }
@@ -227,22 +227,22 @@ impl End {
     /// that the route leads to.
     fn plan(
         whose: &'static str,
-        found: Found,
+        found: RouteEnd,
         spec: TestbedSpec,
         (near, sought): (&[(IpAddr, u8)], &[IpAddr]),
         far: &[(IpAddr, u8)],
     ) -> Result<End, RouteError> {
         let far = far.to_vec();
         let place = match found {
-            Found::Namespace { host, around } => {
+            RouteEnd::Namespace { host, around } => {
                 if let Some(found) = around.in_the_way(&far) {
                     let ((to, bits), namespace) = (found.block, host.name().to_owned());
                     let block = format!("{to}/{bits}");
                     return Err(RouteError::InTheWay { block, by: found.by, namespace });
                 }
-                Place::Namespace { host, interface: around.interface }
+                EndLocation::Namespace { host, interface: around.interface }
             }
-            Found::Interface(interface) => Place::Card(CardSpec {
+            RouteEnd::Interface(interface) => EndLocation::Card(CardSpec {
                 interface,
                 own: far.clone(),
                 peers: near.to_vec(),
@@ -259,14 +259,14 @@ impl End {
     fn change(&self) -> String {
         let (far, whose) = (in_words(&self.far), self.whose);
         match &self.place {
-            Place::Namespace { host, interface } => {
+            EndLocation::Namespace { host, interface } => {
                 let kind = if self.spec.device == Device::Packet { "veth" } else { "TUN" };
                 let host = host.name();
                 format!(
                     "adds {interface} ({kind}) in the network namespace of {whose} ({host}), and a route to {far} by it"
                 )
             }
-            Place::Card(card) => format!(
+            EndLocation::Card(card) => format!(
                 "answers for {far} on the link of {}, where {whose} are, by ARP and neighbour discovery",
                 card.interface
             ),
@@ -275,8 +275,8 @@ impl End {
 
     fn open(&self) -> Result<Testbed, RouteError> {
         let opened = match &self.place {
-            Place::Namespace { host, .. } => Testbed::divert(host, &self.spec, &self.far),
-            Place::Card(card) => Testbed::on_card(card, &self.spec),
+            EndLocation::Namespace { host, .. } => Testbed::divert(host, &self.spec, &self.far),
+            EndLocation::Card(card) => Testbed::on_card(card, &self.spec),
         };
         opened.map_err(RouteError::of_gateway)
     }
@@ -341,16 +341,16 @@ impl RouteCounts {
 }
 
 /// Refuses clients and servers in one place.
-fn check_apart(clients: &Found, server: &Found) -> Result<(), RouteError> {
+fn check_apart(clients: &RouteEnd, server: &RouteEnd) -> Result<(), RouteError> {
     let inode = |host: &HostNamespace| host.namespace().inode().ok();
     match (clients, server) {
-        (Found::Namespace { host: one, .. }, Found::Namespace { host: other, .. }) => {
+        (RouteEnd::Namespace { host: one, .. }, RouteEnd::Namespace { host: other, .. }) => {
             match inode(one).is_some() && inode(one) == inode(other) {
                 true => Err(RouteError::OneNamespace { namespace: one.name().to_owned() }),
                 false => Ok(()),
             }
         }
-        (Found::Interface(one), Found::Interface(other)) if one == other => {
+        (RouteEnd::Interface(one), RouteEnd::Interface(other)) if one == other => {
             Err(RouteError::OneInterface { interface: one.clone() })
         }
         _ => Ok(()),
@@ -359,8 +359,8 @@ fn check_apart(clients: &Found, server: &Found) -> Result<(), RouteError> {
 
 /// Refuses targets that are nowhere behind the servers' namespace. Of a link it shows when they are looked
 /// for.
-fn check_targets(targets: &[IpAddr], server: &Found) -> Result<(), RouteError> {
-    let Found::Namespace { host: server, around } = server else {
+fn check_targets(targets: &[IpAddr], server: &RouteEnd) -> Result<(), RouteError> {
+    let RouteEnd::Namespace { host: server, around } = server else {
         return match targets.iter().find(|target| target.is_loopback()) {
             Some(target) => Err(RouteError::Loopback { target: *target }),
             None => Ok(()),
@@ -424,7 +424,7 @@ fn towards_shown(placed: &Placed, spec: &TestbedSpec) -> Placed {
 /// The clients' namespace's own addresses, of the families of `targets`, as places of the first class.
 fn addresses_of(
     clients: &HostNamespace,
-    around: &Surroundings,
+    around: &NamespaceNetwork,
     targets: &[IpAddr],
 ) -> Result<Vec<Placed>, RouteError> {
     let is_of_a_target =

@@ -58,7 +58,7 @@ pub use start::{CommonStart, StartError, StartSource};
 
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
-pub struct Settings<P = Plane> {
+pub struct RunSettings<P = Plane> {
     /// The flows of users, one at least and [`Flow::MOST`] at most: when they act, and what they do.
     pub flows: Vec<Flow>,
     /// The users' policy of connections.
@@ -66,7 +66,7 @@ pub struct Settings<P = Plane> {
     /// Their policy towards replies that come in pieces.
     pub events: EventPolicy,
     /// TLS of their connections to the target; absent where the scheme is http.
-    pub tls: Option<tls::Settings>,
+    pub tls: Option<tls::TlsSettings>,
     /// The hosts that they ask beside the target, fewer than [`MOST`](farfield_base::HostNumber::MOST).
     pub hosts: Vec<HostSettings>,
     /// Seed of all random streams.
@@ -126,7 +126,7 @@ pub struct HostSettings {
     /// Its address.
     pub address: SocketAddr,
     /// TLS of the connections to it; absent where its scheme is http.
-    pub tls: Option<tls::Settings>,
+    pub tls: Option<tls::TlsSettings>,
 }
 
 /// Output of a run on disk.
@@ -186,7 +186,7 @@ pub enum RunError {
 /// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second, and a
 /// last time with the result.
 pub fn run(
-    settings: &Settings,
+    settings: &RunSettings,
     stop: &Arc<AtomicBool>,
     on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
@@ -196,7 +196,7 @@ pub fn run(
 /// Makes the run like [`run`]; `clocks` reads the machine's clocks before and after it, to find out whether
 /// the wall clock was set meanwhile. Nothing else of a run depends on these readings.
 pub fn run_with_clocks(
-    settings: &Settings,
+    settings: &RunSettings,
     stop: &Arc<AtomicBool>,
     mut on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
@@ -301,7 +301,7 @@ fn watch_network(plane: &Plane, clock: Clock) -> io::Result<Option<NetworkWatch>
 
 /// Starts the programs beside the users, if there are any.
 fn start_programs<'a>(
-    settings: &'a Settings,
+    settings: &'a RunSettings,
     clock: Clock,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<RunningPrograms<'a>>, ShellError> {
@@ -323,7 +323,7 @@ pub(crate) fn expected_arrivals(flows: &[Flow], from: Instant, to: Instant) -> O
 }
 
 /// The summary's context beside the measurements.
-pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
+pub(crate) fn summary_context(settings: &RunSettings) -> SummaryContext<'_> {
     SummaryContext {
         heading: &settings.heading,
         limits: &settings.limits,
@@ -366,20 +366,20 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFi
     })
 }
 
-impl<P> Settings<P> {
+impl<P> RunSettings<P> {
     /// TLS of the connections to each host, by its number.
-    pub(crate) fn tls_by_host(&self) -> impl Iterator<Item = Option<&tls::Settings>> {
+    pub(crate) fn tls_by_host(&self) -> impl Iterator<Item = Option<&tls::TlsSettings>> {
         std::iter::once(self.tls.as_ref()).chain(self.hosts.iter().map(|host| host.tls.as_ref()))
     }
 }
 
-impl Settings<PreparedPlane> {
+impl RunSettings<PreparedPlane> {
     /// Sets up the plane. A server that it starts logs into `directory`.
     ///
     /// # Errors
     /// If the machine does not allow the plane, or the server does not get ready in time.
-    pub fn set_up(self, directory: &Path) -> Result<Settings, SetUpError> {
-        Ok(Settings {
+    pub fn set_up(self, directory: &Path) -> Result<RunSettings, SetUpError> {
+        Ok(RunSettings {
             flows: self.flows,
             policy: self.policy,
             events: self.events,
@@ -412,7 +412,7 @@ impl Settings<PreparedPlane> {
     }
 }
 
-impl Settings {
+impl RunSettings {
     /// The measured part, and how long replies are waited for.
     fn phases(&self) -> Phases {
         let measure_from = Instant::ZERO + self.warm_up;

@@ -25,7 +25,7 @@ use farfield_emulator::{ClientId, Servers};
 use farfield_measure::Histogram;
 use farfield_testbed::Testbed;
 use names::Resolver;
-use seat::Surroundings;
+use seat::ProgramEnvironment;
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
@@ -199,8 +199,8 @@ impl Shell {
         Children::new(first, started).wait(stops).map_err(ShellError::Wait)
     }
 
-    fn surroundings(&self, inside: &Inside) -> Surroundings {
-        Surroundings::of(inside, &self.server.network.plan, &self.server.names)
+    fn surroundings(&self, inside: &Inside) -> ProgramEnvironment {
+        ProgramEnvironment::of(inside, &self.server.network.plan, &self.server.names)
     }
 
     fn start(&self, nth: usize, program: &Program) -> Result<Child, ShellError> {

@@ -9,7 +9,7 @@ use crate::collector::{Collector, Pace, Progress, RunFiles};
 use crate::memory::MemoryBounds;
 use crate::meters::Phases;
 use crate::plane::{Capture, SimulatedPlane};
-use crate::run::{RunError, Settings, finish, summary_context};
+use crate::run::{RunError, RunSettings, finish, summary_context};
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
@@ -42,7 +42,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Makes the run. The simulation runs on threads of its own, as fast as it can; the collector receives its
 /// batches here, writes a checkpoint each second of real time, and ends it when `stop` is set.
 pub(crate) fn run(
-    settings: &Settings,
+    settings: &RunSettings,
     plane: &SimulatedPlane,
     phases: Phases,
     files: Option<RunFiles>,
@@ -178,7 +178,7 @@ struct CollectorSink {
 }
 
 impl CollectorSink {
-    fn new(collector: SyncSender<CollectorMessage>, settings: &Settings, phases: Phases) -> CollectorSink {
+    fn new(collector: SyncSender<CollectorMessage>, settings: &RunSettings, phases: Phases) -> CollectorSink {
         let first = phases.window.measure_from + CHECKPOINT;
         CollectorSink { collector, next_look: if settings.aborts.is_empty() { Instant::MAX } else { first } }
     }
@@ -204,7 +204,7 @@ impl Sink for CollectorSink {
     }
 }
 
-fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Simulation {
+fn simulation(settings: &RunSettings, plane: &SimulatedPlane, phases: Phases) -> Simulation {
     let model = &plane.server;
     // Longer than any run.
     let server = model.plan(phases.drain_until.since(Instant::ZERO) + KEPT);
@@ -260,7 +260,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
 }
 
 fn capture_path<'a>(
-    settings: &Settings,
+    settings: &RunSettings,
     plane: &'a SimulatedPlane,
 ) -> Option<(std::path::PathBuf, &'a Capture)> {
     let output = settings.output.as_ref()?;

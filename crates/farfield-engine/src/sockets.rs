@@ -12,4 +12,4 @@ mod unsent;
 pub mod worker;
 
 pub use peers::PeerBook;
-pub use sources::{Sources, SourcesError};
+pub use sources::{SourceAddresses, SourcesError};

@@ -6,13 +6,13 @@
 //! moment later does not: silence, a connection that closes, an alert of the server's own trouble. The run
 //! shows these.
 
-use crate::Settings;
+use crate::RunSettings;
 use crate::plane::Plane;
 use farfield_base::{Detail, Duration, HostNumber, Instant, Outcome};
 use farfield_http::quic;
 use farfield_http::tls::{self, Sessions};
 use farfield_os::clock::{Clock, library_now, unix_seconds};
-use farfield_os::datagram_socket::{self, Received};
+use farfield_os::datagram_socket::{self, DatagramRead};
 use farfield_os::socket::{begin_connect, unix_address, unix_socket};
 use farfield_user::{HttpVersion, UnixAddress};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -40,7 +40,7 @@ const H3_NO_ERROR: u64 = 0x100;
 
 /// Why no user can talk to the server: how every request would end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ServerRefusal {
     /// The server: an address, or a Unix socket.
     pub server: String,
     /// The outcome that requests would have.
@@ -49,7 +49,7 @@ pub struct Refusal {
     pub detail: Option<Detail>,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ServerRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.outcome {
             Outcome::TlsUntrusted => "its certificate does not verify",
@@ -75,18 +75,18 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 /// If no handshake can succeed.
-pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
+pub fn check(settings: &RunSettings) -> Result<(), Box<ServerRefusal>> {
     let itinerary = &settings.flows[0].itinerary;
     let in_datagrams = itinerary.version() == HttpVersion::Http3;
     let patience = settings.policy.request_timeout().min(PATIENCE);
     let numbers = (0..=settings.hosts.len()).map(HostNumber::at);
     let names: Vec<&str> = numbers.map(|number| itinerary.host(number)).collect();
     let (proxy, own) = (settings.policy.proxy.as_ref(), settings.tls.as_ref());
-    let probe = |number: usize, tls: &tls::Settings, address: SocketAddr| {
+    let probe = |number: usize, tls: &tls::TlsSettings, address: SocketAddr| {
         let request = proxy.map(|proxy| proxy.tunnel_request(names[number], true));
         let server = match &request {
-            Some(request) => Server::Behind { proxy: address, request },
-            None => Server::Ip(address),
+            Some(request) => ProbedServer::Behind { proxy: address, request },
+            None => ProbedServer::Ip(address),
         };
         shake_hands(tls, server, in_datagrams, patience)
     };
@@ -102,7 +102,7 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
     match &settings.plane {
         Plane::Sockets(plane) => {
             match (&plane.unix, &plane.peers, &settings.tls) {
-                (Some(unix), _, Some(tls)) => shake_hands(tls, Server::Unix(unix), false, patience)?,
+                (Some(unix), _, Some(tls)) => shake_hands(tls, ProbedServer::Unix(unix), false, patience)?,
                 (None, Some(peers), Some(_)) => at_once(&peers.addresses(), &of_target)?,
                 _ => of_target(plane.target)?,
             }
@@ -123,8 +123,8 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
 /// Probes the first 128 of `addresses` at once, so that silent ones cost no more time than one.
 fn at_once(
     addresses: &[SocketAddr],
-    probe: &(impl Fn(SocketAddr) -> Result<(), Box<Refusal>> + Sync),
-) -> Result<(), Box<Refusal>> {
+    probe: &(impl Fn(SocketAddr) -> Result<(), Box<ServerRefusal>> + Sync),
+) -> Result<(), Box<ServerRefusal>> {
     thread::scope(|scope| {
         let first = addresses.iter().take(ASKED_MAX);
         let asked: Vec<_> = first.map(|address| scope.spawn(move || probe(*address))).collect();
@@ -137,32 +137,32 @@ fn at_once(
 /// # Errors
 /// If no handshake with these settings can succeed.
 pub fn shake_hands(
-    tls: &tls::Settings,
-    server: Server<'_>,
+    tls: &tls::TlsSettings,
+    server: ProbedServer<'_>,
     in_datagrams: bool,
     patience: Duration,
-) -> Result<(), Box<Refusal>> {
+) -> Result<(), Box<ServerRefusal>> {
     let settings = tls.clone().starting_at(unix_seconds()).beginning_at(library_now());
     let clock = Clock::starting_in(Duration::ZERO);
-    let course = Course { clock, until: clock.now() + patience };
+    let course = ProbeCourse { clock, until: clock.now() + patience };
     let found = match server {
-        Server::Ip(address) if in_datagrams => course.over_quic(&settings, address),
-        Server::Ip(address) => {
+        ProbedServer::Ip(address) if in_datagrams => course.over_quic(&settings, address),
+        ProbedServer::Ip(address) => {
             course.connect(address).and_then(|stream| course.over_stream(settings, stream))
         }
-        Server::Behind { proxy, request } => {
+        ProbedServer::Behind { proxy, request } => {
             course.connect(proxy).and_then(|mut stream| match course.open_tunnel(&mut stream, request)? {
                 true => course.over_stream(settings, stream),
                 false => Ok(None),
             })
         }
-        Server::Unix(address) => {
+        ProbedServer::Unix(address) => {
             connect_unix(address).and_then(|stream| course.over_stream(settings, stream))
         }
     };
     match found {
         Ok(Some((outcome, detail))) if is_lasting(outcome, tls.has_identities()) => {
-            Err(Refusal { server: server.to_string(), outcome, detail }.into())
+            Err(ServerRefusal { server: server.to_string(), outcome, detail }.into())
         }
         // The run shows all else.
         Ok(_) | Err(_) => Ok(()),
@@ -188,14 +188,14 @@ fn is_lasting(outcome: Outcome, has_identities: bool) -> bool {
 type Failed = Option<(Outcome, Option<Detail>)>;
 
 /// A handshake's clock and bounds.
-struct Course {
+struct ProbeCourse {
     clock: Clock,
     until: Instant,
 }
 
 /// The server's location.
 #[derive(Debug, Clone, Copy)]
-pub enum Server<'a> {
+pub enum ProbedServer<'a> {
     /// At an address.
     Ip(SocketAddr),
     /// At the other end of a proxy's tunnel.
@@ -209,12 +209,14 @@ pub enum Server<'a> {
     Unix(&'a UnixAddress),
 }
 
-impl fmt::Display for Server<'_> {
+impl fmt::Display for ProbedServer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Server::Ip(address) => address.fmt(f),
-            Server::Behind { proxy, .. } => write!(f, "the other end of a tunnel through the proxy {proxy}"),
-            Server::Unix(address) => address.fmt(f),
+            ProbedServer::Ip(address) => address.fmt(f),
+            ProbedServer::Behind { proxy, .. } => {
+                write!(f, "the other end of a tunnel through the proxy {proxy}")
+            }
+            ProbedServer::Unix(address) => address.fmt(f),
         }
     }
 }
@@ -247,7 +249,7 @@ fn connect_unix(address: &UnixAddress) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-impl Course {
+impl ProbeCourse {
     /// The time that is left; an error if there is none.
     fn left(&self) -> io::Result<Duration> {
         let left = self.until.since(self.clock.now());
@@ -275,7 +277,7 @@ impl Course {
         Ok(words.nth(1).is_some_and(|status| status.starts_with(b"2")))
     }
 
-    fn over_stream(&self, settings: tls::Settings, mut stream: impl Stream) -> io::Result<Failed> {
+    fn over_stream(&self, settings: tls::TlsSettings, mut stream: impl Stream) -> io::Result<Failed> {
         let client = tls::Client::new(&Sessions::Encrypted(settings));
         let mut session = client.begin(self.clock.now(), 0);
         let (mut out, mut plain, mut taken) = (Vec::new(), Vec::new(), 0);
@@ -306,7 +308,7 @@ impl Course {
         }
     }
 
-    fn over_quic(&self, settings: &tls::Settings, server: SocketAddr) -> io::Result<Failed> {
+    fn over_quic(&self, settings: &tls::TlsSettings, server: SocketAddr) -> io::Result<Failed> {
         let socket = datagram_socket::open(&server, None)?;
         let mut client = quic::Client::new(settings);
         let mut connection = client.begin(self.clock.now(), 0);
@@ -331,7 +333,7 @@ impl Course {
                 Some(&Timespec::try_from(wait.to_std()).unwrap_or_default()),
             )?;
             match datagram_socket::receive(&socket, &mut buffer) {
-                Ok(Received { count, segment_bytes, ecn, .. }) => {
+                Ok(DatagramRead { count, segment_bytes, ecn, .. }) => {
                     taken += count;
                     for datagram in buffer[..count].chunks(segment_bytes.max(1)) {
                         client.receive(&mut connection, self.clock.now(), ecn, datagram);

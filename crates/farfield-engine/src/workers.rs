@@ -11,7 +11,7 @@ use crate::emulated::{self, Emulated};
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
 use crate::plane::{Plane, SocketsPlane, server_plans};
-use crate::run::{RunError, Settings};
+use crate::run::{RunError, RunSettings};
 use crate::sample_channel::SampleSender;
 use crate::set_aside::SharedSeconds;
 use crate::sockets;
@@ -34,7 +34,7 @@ use std::thread::JoinHandle;
 
 /// Everything that the workers of a run are made from.
 pub(crate) struct Workers<'a> {
-    pub settings: &'a Settings,
+    pub settings: &'a RunSettings,
     pub phases: Phases,
     /// Ends the workers, as does `stop`.
     pub halt: &'a Arc<AtomicBool>,
@@ -232,7 +232,7 @@ impl Workers<'_> {
     }
 
     /// TLS from now on, with its secrets written where they are asked for.
-    fn at_work(&self, tls: tls::Settings) -> tls::Settings {
+    fn at_work(&self, tls: tls::TlsSettings) -> tls::TlsSettings {
         tls.warm_up();
         let tls = tls.starting_at(unix_seconds()).beginning_at(library_now()).timed_by(thread_cpu);
         match &self.captures.keys {

@@ -2,7 +2,7 @@
 //! and a day take little more than a minute.
 
 use farfield_base::{Bytes, Duration, Instant, Outcome, Window};
-use farfield_measure::monitor::{self, MonitorLog, SeriesId, SeriesName, Source};
+use farfield_measure::monitor::{self, MonitorLog, SeriesId, SeriesName, SeriesSource};
 use farfield_measure::samples::{Keep, RunLabel, SampleFile, SamplesWriter};
 use farfield_measure::{EngineStats, Fold, hlog, series};
 use farfield_os::allocator::allocated_bytes;
@@ -41,7 +41,7 @@ impl Measured {
         let window = Window { measure_from: at(0), measure_to: at(u64::from(u32::MAX)) };
         let mut log = MonitorLog::default();
         let name = |number: u32| SeriesName {
-            source: Source::Process,
+            source: SeriesSource::Process,
             tier: "server".to_owned(),
             name: "nginx".to_owned(),
             pid: Some(number / 10),

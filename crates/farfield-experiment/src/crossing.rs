@@ -1,6 +1,6 @@
 //! The load at which a margin that falls with load crosses 1, with its interval: inverse regression.
 //!
-//! A [straight line](Line) is fitted to margins over a narrow range of loads. The interval is that of
+//! A [straight line](FittedLine) is fitted to margins over a narrow range of loads. The interval is that of
 //! Fieller (1954, "Some problems in interval estimation"): all loads at which the line is not shown to
 //! differ from 1. It is bounded only if the slope is shown to differ from 0.
 
@@ -42,7 +42,7 @@ pub struct Variance {
 /// Nelder 1989, chapter 8): an inverse of each trial's number would be too large on average, since numbers
 /// vary in proportion to themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// Sum of weights.
     weights: f64,
     /// The load at which slope and height are independent.
@@ -61,9 +61,9 @@ const MARGINS: [f64; 2] = [0.05, 4.0];
 /// Steps of the fit; it moves by less than a millionth after a few.
 const STEPS: usize = 25;
 
-impl Line {
+impl FittedLine {
     /// Fits a line to (load, margin); `None` for fewer than four, and for those of one load.
-    pub fn of(points: &[(f64, f64)]) -> Option<Line> {
+    pub fn of(points: &[(f64, f64)]) -> Option<FittedLine> {
         let [least, most] = MARGINS;
         let numbers: Vec<(f64, f64)> =
             points.iter().map(|(load, margin)| (*load, 1.0 / margin.clamp(least, most))).collect();
@@ -74,7 +74,7 @@ impl Line {
         let mean = numbers.len() as f64 / numbers.iter().map(|(_, number)| number).sum::<f64>();
         let variance = Variance { value: 0.0, degrees: points.len() as f64 - 2.0 };
         let mut line =
-            Line { weights: 1.0, centre: first, squares: 1.0, mean, slope: 0.0, residual: variance };
+            FittedLine { weights: 1.0, centre: first, squares: 1.0, mean, slope: 0.0, residual: variance };
         for _ in 0..STEPS {
             line = line.closer(&numbers);
         }
@@ -90,7 +90,7 @@ impl Line {
 
     /// One step of iteratively reweighted least squares: the weight of a trial is the square of the number
     /// that is expected of it.
-    fn closer(self, numbers: &[(f64, f64)]) -> Line {
+    fn closer(self, numbers: &[(f64, f64)]) -> FittedLine {
         let weighed = numbers.iter().map(|(load, number)| {
             let margin = self.fitted(*load);
             (*load, margin - (number - 1.0 / margin) * margin.powi(2), margin.powi(-2))
@@ -107,7 +107,7 @@ impl Line {
             squares += weight * (load - centre).powi(2);
             products += weight * (load - centre) * (margin - mean);
         }
-        Line { weights, centre, squares, mean, slope: products / squares, ..self }
+        FittedLine { weights, centre, squares, mean, slope: products / squares, ..self }
     }
 
     /// The load at which the line crosses 1, and its slope there relative to the load; `None` if it does not
@@ -129,7 +129,7 @@ impl Line {
     /// probability is exact all the same (Stein 1945, "A two-sample test for a linear hypothesis whose power
     /// is independent of the variance"); with that of all points it would be too low.
     pub fn crossing(&self, variance: Variance, level: f64) -> Option<Crossing> {
-        let Line { weights, centre, squares, mean, slope, .. } = *self;
+        let FittedLine { weights, centre, squares, mean, slope, .. } = *self;
         let spread = student_quantile(level, variance.degrees).powi(2) * variance.value;
         // (mean − 1 + slope u)² ≤ spread (1/weights + u²/squares), of which u lies between two roots.
         let bend = slope.powi(2) - spread / squares;
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn crossing(points: &[(f64, f64)], level: f64) -> Option<Crossing> {
-        let line = Line::of(points)?;
+        let line = FittedLine::of(points)?;
         line.crossing(line.residual, level)
     }
 
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn the_ends_are_fiellers() {
         let points = [(90.0, 2.2), (90.0, 1.8), (107.0, 0.4), (107.0, 0.3), (100.0, 1.1), (100.0, 0.9)];
-        let line = Line::of(&points).expect("a line");
+        let line = FittedLine::of(&points).expect("a line");
         let found = line.crossing(line.residual, 0.95).expect("a crossing");
         let at = |load: f64| line.mean + line.slope * (load - line.centre);
         let weights: Vec<f64> = points.map(|(load, _)| at(load).powi(-2)).into();

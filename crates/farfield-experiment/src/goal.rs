@@ -6,7 +6,7 @@
 
 use farfield_base::Duration;
 use farfield_measure::threshold::ThresholdError;
-use farfield_measure::verdict::Unit;
+use farfield_measure::verdict::LimitUnit;
 use farfield_measure::{Threshold, ThresholdResult};
 use std::str::FromStr;
 
@@ -37,7 +37,7 @@ impl Goals {
     /// These goals, and `errors<1%` where none limits a share. Times are those of replies with success:
     /// without it a server that refuses nearly every request at once would keep any limit of them.
     pub fn with_errors_bounded(mut self) -> Goals {
-        if self.0.iter().all(|goal| goal.unit() != Unit::Share) {
+        if self.0.iter().all(|goal| goal.unit() != LimitUnit::Share) {
             self.0.push("errors<1%".parse().expect("a threshold"));
         }
         self
@@ -50,7 +50,7 @@ impl Goals {
 
     /// The longest time among their limits; `None` where none is about times.
     pub fn longest_time(&self) -> Option<Duration> {
-        let times = self.0.iter().filter(|goal| goal.unit() == Unit::Ns);
+        let times = self.0.iter().filter(|goal| goal.unit() == LimitUnit::Ns);
         times.map(|goal| Duration::from_ns(goal.limit() as u64)).max()
     }
 
@@ -67,7 +67,7 @@ impl FromStr for Goals {
         let mut goals = Vec::new();
         for part in parts(text).into_iter().map(str::trim).filter(|part| !part.is_empty()) {
             let goal: Threshold = part.parse()?;
-            if !(goal.is_upper_limit() && matches!(goal.unit(), Unit::Ns | Unit::Share)) {
+            if !(goal.is_upper_limit() && matches!(goal.unit(), LimitUnit::Ns | LimitUnit::Share)) {
                 return Err(GoalsError::NoUpperLimit(part.to_owned()));
             }
             goals.push(goal);
@@ -141,7 +141,7 @@ mod tests {
             is_lower_bound: false,
             interval: None,
             limit: 200e6,
-            unit: Unit::Ns,
+            unit: LimitUnit::Ns,
             passed,
         };
         assert_eq!(margin(&result(Some(100e6), true)), 2.0);

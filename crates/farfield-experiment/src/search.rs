@@ -12,7 +12,7 @@
 //! all that can be said. All goals share all trials.
 
 use crate::bounds::{Counted, RelevantBounds, Target};
-use crate::crossing::{Crossing, Line, Variance};
+use crate::crossing::{Crossing, FittedLine, Variance};
 use crate::journal::{Journal, Made, Rules};
 use crate::report::{
     Answer, CapacityReport, Ended, GoalBounds, LEVEL, Method, SCHEMA_VERSION, Throughput, TrialRecord, curve,
@@ -311,7 +311,7 @@ impl Search<'_> {
     }
 
     /// Where to look after a block; `None` if margins jump within the precision.
-    fn moved(&self, focus: Focus, line: Line, block: u32) -> Option<Focus> {
+    fn moved(&self, focus: Focus, line: FittedLine, block: u32) -> Option<Focus> {
         let Focus { centre, apart, from_block, pilot } = focus;
         if let (Some([lower, upper]), None) = (self.jump(block), pilot) {
             // The rest is halved faster.
@@ -354,17 +354,17 @@ impl Search<'_> {
 
     /// The line through the trials of the blocks that count; while these are few, through all trials of
     /// blocks that lie where the search looks.
-    fn line(&self) -> Option<Line> {
+    fn line(&self) -> Option<FittedLine> {
         let focus = self.focus?;
         let full = || self.journal.full(self.plan.length).filter(|record| record.design.block > 0);
         let point = |record: &TrialRecord| (record.load, record.observed.margin());
         let counted: Vec<_> =
             full().filter(|record| record.design.block >= focus.from_block).map(point).collect();
         if counted.len() >= 4 {
-            return Line::of(&counted);
+            return FittedLine::of(&counted);
         }
         let near = |record: &&TrialRecord| (record.load / focus.centre - 1.0).abs() <= 2.0 * focus.apart;
-        Line::of(&full().filter(near).map(point).collect::<Vec<_>>())
+        FittedLine::of(&full().filter(near).map(point).collect::<Vec<_>>())
     }
 
     fn fit(&self) -> Option<Crossing> {

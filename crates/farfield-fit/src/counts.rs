@@ -11,7 +11,7 @@
 //! it is reported and not judged by.
 
 use crate::series::hurst::{
-    HurstEstimate, Method, aggregated_variance, local_whittle, noise_whittle, rescaled_range, wavelet,
+    HurstEstimate, HurstEstimator, aggregated_variance, local_whittle, noise_whittle, rescaled_range, wavelet,
 };
 use crate::series::{SeriesError, autocorrelation, dispersion, mean, variance, white_noise_band};
 use crate::visits::{Visit, Visits};
@@ -252,7 +252,7 @@ impl RequestCounts {
             match estimate {
                 Ok(found) => {
                     let interval = found.interval();
-                    if matches!(found.method, Method::Wavelet | Method::LocalWhittle) {
+                    if matches!(found.method, HurstEstimator::Wavelet | HurstEstimator::LocalWhittle) {
                         judged.extend(interval);
                     }
                     self.hurst.push(HurstReading { method: method.to_owned(), hurst: found.hurst, interval });

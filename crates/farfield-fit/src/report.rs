@@ -20,7 +20,7 @@ use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_log::ReadTally;
 use farfield_log::dates::LogDates;
-use gathered::Gathered;
+use gathered::RequestWalk;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use variables::operational;
@@ -228,7 +228,7 @@ impl FitReport {
     pub fn of(visits: &Visits, read: &ReadTally, settings: &FitSettings) -> FitReport {
         let (order, starts) = visits.by_visitor();
         let crawlers = Crawlers::find(visits, &order, &starts, &settings.crawlers);
-        let mut gathered = Gathered::new(visits, settings);
+        let mut gathered = RequestWalk::new(visits, settings);
         let users = Users { visits, order: &order, starts: &starts, crawlers: &crawlers, settings };
         let sensitivity = users.walk(&mut gathered);
         let shares = VisitorShares::of(&starts, &crawlers);
@@ -306,7 +306,7 @@ impl Users<'_> {
 
     /// Hands what users asked for, session by session, to `gathered`; returns what other thresholds than the
     /// asked ones would make of it.
-    fn walk(&self, gathered: &mut Gathered) -> Vec<Sensitivity> {
+    fn walk(&self, gathered: &mut RequestWalk) -> Vec<Sensitivity> {
         let Users { visits, order, starts, crawlers, settings } = self;
         let mut others: Vec<(Thresholds, Walker, Totals)> = around(settings.thresholds)
             .into_iter()

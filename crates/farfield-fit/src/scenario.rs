@@ -19,7 +19,7 @@ use farfield_base::{Duration, Rate};
 use farfield_traffic::arrival::ArrivalSpec;
 use farfield_traffic::distribution::{CountsSpec, DistributionSpec, TimesSpec};
 use farfield_traffic::load::{HybridSpec, LoadSpec};
-use farfield_traffic::request::{Order, RequestSetSpec, RequestSpec, SiteSource, Target};
+use farfield_traffic::request::{Order, RequestSetSpec, RequestSpec, RequestTarget, SiteSource};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -309,7 +309,7 @@ impl FitReport {
 
     /// The pages with their weights.
     fn own_paths(&self, remarks: &mut Remarks) -> Result<RequestSetSpec, ScenarioError> {
-        let targets: Vec<Option<Target>> = self
+        let targets: Vec<Option<RequestTarget>> = self
             .site
             .objects
             .iter()

@@ -5,7 +5,7 @@ use crate::paths::{FilePath, files};
 use crate::report::{FitReport, Variable};
 use crate::site::FittedPage;
 use farfield_base::{Bytes, Duration};
-use farfield_traffic::site::{Link, Object, ObjectKind, Site, SiteError, SitePage, View};
+use farfield_traffic::site::{Object, ObjectKind, PageLink, Site, SiteError, SitePage, View};
 use std::collections::BTreeMap;
 
 /// Memory of the built-in server for contents, at most, in bytes.
@@ -143,7 +143,7 @@ fn add(made: &mut SitePage, page: &FittedPage, place: &[Option<u32>], page_of: &
         let Some(to) = to else { continue };
         match made.links.iter_mut().find(|link| link.page == to) {
             Some(link) => link.weight += follower.count as f64,
-            None => made.links.push(Link { page: to, weight: follower.count as f64 }),
+            None => made.links.push(PageLink { page: to, weight: follower.count as f64 }),
         }
     }
 }

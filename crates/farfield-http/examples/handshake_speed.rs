@@ -9,7 +9,7 @@
 //! client's last message of the handshake, the second contains the tickets that the server gives after it.
 
 use farfield_base::{Duration, Instant};
-use farfield_http::tls::{self, Alpn, Sessions, Settings, Trust, Version};
+use farfield_http::tls::{self, Alpn, Sessions, TlsSettings, Trust, Version};
 use rcgen::{CertificateParams, KeyPair};
 use rustix::time::{ClockId, clock_gettime};
 use rustls::client::Resumption;
@@ -166,7 +166,7 @@ fn library(resumes: bool) -> Arc<ClientConfig> {
 fn ours(resumes: bool) -> tls::Client {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let versions = [Version::Tls12, Version::Tls13];
-    let settings = Settings::new(NAME, Trust::Anyone, &versions, resumes, provider).expect("settings");
+    let settings = TlsSettings::new(NAME, Trust::Anyone, &versions, resumes, provider).expect("settings");
     tls::Client::new(&Sessions::Encrypted(settings.timed_by(processor_time)))
 }
 

@@ -31,6 +31,6 @@ pub use crate::http2::{Head, Heads, RequestHead};
 pub use connection::{Connection, Lost};
 pub use control::{ControlEvent, ControlStream, PeerSettings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
-pub use reply::{Found, ReplyStream, Wrong};
+pub use reply::{ReplyError, ReplyPart, ReplyStream};
 pub use request::{begin_request, begin_request_of_http1, encode_request};
 pub use server_streams::{Role, ServerStream, ServerStreams};

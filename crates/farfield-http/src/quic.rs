@@ -4,9 +4,9 @@
 //! and the time, and hands out datagrams, the time of its next timer, and what came on its streams.
 //!
 //! Nothing here reads a clock or draws entropy: the library's times are counted from an instant that the
-//! [settings](crate::tls::Settings::beginning_at) have, and its random numbers follow from one draw of their
-//! cryptography's. Sessions inside QUIC are made from the same settings as those over TCP. For virtual time
-//! there are clients and a [`Server`] without cryptography, whose numbers follow from a seed.
+//! [settings](crate::tls::TlsSettings::beginning_at) have, and its random numbers follow from one draw of
+//! their cryptography's. Sessions inside QUIC are made from the same settings as those over TCP. For virtual
+//! time there are clients and a [`Server`] without cryptography, whose numbers follow from a seed.
 //!
 //! Not done: tokens for later connections (NEW_TOKEN).
 
@@ -20,7 +20,7 @@ mod server;
 
 pub use client::Client;
 pub use connection::{Connection, StreamId, Transmit};
-pub(crate) use connection::{Event, Piece};
+pub(crate) use connection::{Event, StreamData};
 pub use failure::QuicFailure;
 pub use identifiers::SEED_BYTES;
 pub use server::{Arrival, Server, ServerSettings};

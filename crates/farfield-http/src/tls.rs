@@ -2,8 +2,8 @@
 //!
 //! [`Sessions`] say what sessions are made from. A [`Client`] is what the connections of one worker have in
 //! common, and a [`Session`] is one connection: received bytes go in, plaintext and bytes to send come out.
-//! Sessions are of two kinds: with cryptography, by rustls, as [`Settings`] say, which are checked when they
-//! are made; and [without](model), for virtual time.
+//! Sessions are of two kinds: with cryptography, by rustls, as [`TlsSettings`] say, which are checked when
+//! they are made; and [without](model), for virtual time.
 //!
 //! Nothing here reads a clock: every call takes the time. Cryptography and its random numbers come from the
 //! [`CryptoProvider`] of the settings, which the plane chooses. Plaintext HTTP has no session and no cost.
@@ -17,7 +17,8 @@ pub mod model;
 mod session;
 
 pub use encrypted::{
-    Alpn, Identities, IdentityError, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem,
+    Alpn, Identities, IdentityError, Pin, ProcessorClock, SettingsError, TlsSettings, Trust,
+    certificates_of_pem,
 };
 pub use failure::{
     BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, OF_A_CA, TlsFailure, answers_plaintext,

@@ -17,7 +17,7 @@ mod tests;
 
 use crate::checks::is_sound_extraction;
 use crate::draft::Draft;
-use crate::state::{EXTRACTIONS_MAX, State};
+use crate::state::{DraftState, EXTRACTIONS_MAX};
 use crate::text::{is_variable, literal, quoted, state_name};
 use markup::{values_of, without_scripts};
 pub use redirect::fold_redirects;
@@ -41,7 +41,7 @@ const BINDINGS_MAX: usize = 200;
 
 /// Place of a value in a reply.
 #[derive(Debug, Clone)]
-struct Found {
+struct ValuePlace {
     /// The state whose reply it is, by its place among those of the scenario.
     place: usize,
     /// The extraction, as TOML.
@@ -53,8 +53,8 @@ struct Found {
 
 /// Values of the replies so far, each with the places that it has been in, the last one last.
 #[derive(Default)]
-struct Known {
-    values: BTreeMap<String, Vec<Found>>,
+struct KnownValues {
+    values: BTreeMap<String, Vec<ValuePlace>>,
     count: usize,
 }
 
@@ -64,7 +64,7 @@ pub type StateReplies = BTreeMap<usize, Vec<Reply>>;
 /// Binds what states repeat of `replies`, or with `names_only` says what could be. `numbers` are the entries
 /// of the scenario in the order in which they are asked for.
 pub fn bind(draft: &mut Draft, numbers: &[usize], mut replies: StateReplies, names_only: bool) {
-    let (mut known, mut set) = (Known::default(), BTreeMap::new());
+    let (mut known, mut set) = (KnownValues::default(), BTreeMap::new());
     let mut names: BTreeMap<(usize, String), String> = BTreeMap::new();
     // Places in replies whose values are not bound since a scenario has no room for more.
     let mut beyond: BTreeSet<(usize, String)> = BTreeSet::new();
@@ -174,7 +174,7 @@ type CookieKey = (String, String);
 /// True if the server has set all that a Cookie field has, which is left out then unless that is only to be
 /// named.
 fn takes_cookies(
-    state: &mut State,
+    state: &mut DraftState,
     server: Option<&Url>,
     set: &BTreeMap<CookieKey, String>,
     names_only: bool,
@@ -212,9 +212,9 @@ fn note_cookies(reply: &Reply, set: &mut BTreeMap<CookieKey, String>) {
     }
 }
 
-impl Known {
+impl KnownValues {
     /// The last reply's value that a request repeats in `field`.
-    fn chosen(&self, field: &str, value: &str) -> Option<&Found> {
+    fn chosen(&self, field: &str, value: &str) -> Option<&ValuePlace> {
         let all = self.values.get(value)?;
         let own = all.iter().rev().find(|found| found.is_input && found.name == field);
         own.or_else(|| all.last().filter(|_| is_token(value)))
@@ -232,7 +232,7 @@ impl Known {
             left -= 1;
             if self.count < ALL_VALUES_MAX {
                 self.count += 1;
-                let found = Found { place, source: source(), name: name.to_owned(), is_input };
+                let found = ValuePlace { place, source: source(), name: name.to_owned(), is_input };
                 self.values.entry(value.to_owned()).or_default().push(found);
             }
         };

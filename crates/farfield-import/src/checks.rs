@@ -1,6 +1,6 @@
 //! Checks of a reply that are being collected, and how a state has them.
 
-use crate::state::State;
+use crate::state::DraftState;
 use crate::text::{key, quoted, quoted_list};
 
 /// Checks of a reply at most.
@@ -75,7 +75,7 @@ impl Checks {
     }
 
     /// Writes the checks into the state.
-    pub fn write(self, state: &mut State) {
+    pub fn write(self, state: &mut DraftState) {
         let list = |texts: &[String]| quoted_list(texts.iter().map(String::as_str));
         if !self.status.is_empty() {
             let is_number = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -110,14 +110,14 @@ fn set(list: &mut Vec<(String, Option<String>)>, name: String, value: Option<Str
 
 /// True if a scenario may have this check.
 fn is_sound(name: &'static str, value: &str) -> bool {
-    let mut state = State::new("a".to_owned(), "GET", "/");
+    let mut state = DraftState::new("a".to_owned(), "GET", "/");
     state.check.push((name, value.to_owned()));
     state.problem().is_none()
 }
 
 /// True if a scenario may have this extraction, which is TOML.
 pub fn is_sound_extraction(value: &str) -> bool {
-    let mut state = State::new("a".to_owned(), "GET", "/");
+    let mut state = DraftState::new("a".to_owned(), "GET", "/");
     state.extract.push(("a".to_owned(), value.to_owned()));
     state.problem().is_none()
 }
@@ -137,7 +137,7 @@ mod tests {
         assert!(checks.header("X-A", None) && checks.header("x-a", Some("1".into())));
         assert!(!checks.header("no name", None) && !checks.json("no pointer", None));
         assert!(checks.json("/a/0", Some("v".into())) && checks.json("/b", None));
-        let mut state = State::new("a".into(), "GET", "/");
+        let mut state = DraftState::new("a".into(), "GET", "/");
         checks.write(&mut state);
         assert_eq!(state.problem(), None);
         let text = state.toml();

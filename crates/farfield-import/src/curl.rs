@@ -11,9 +11,9 @@ mod proxy;
 mod request;
 mod words;
 
-use crate::draft::{Draft, Entry, Settings};
+use crate::draft::{Draft, DraftEntry, DraftSettings};
 use crate::text::{one_line, quoted};
-use crate::{ImportError, Source, Wishes};
+use crate::{ImportError, ImportSource, Wishes};
 use command::{Common, Options};
 use farfield_traffic::file::Load;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use words::Command;
 const CURLS_REDIRECTS: u8 = 50;
 
 /// Reads a text of commands.
-pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
     let text =
         std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
@@ -151,8 +151,8 @@ impl Importer<'_, '_> {
         if request::removes(set, "accept") {
             differs.push("with `Accept: */*`, which is sent where no other is written");
         }
-        let entry = Entry::new(place.to_owned(), made.server, made.state).with(differs);
-        self.draft.take(Entry { base: made.base, ..entry })
+        let entry = DraftEntry::new(place.to_owned(), made.server, made.state).with(differs);
+        self.draft.take(DraftEntry { base: made.base, ..entry })
     }
 
     /// Settings that a scenario has once, of the first entry that is in it; others may differ from them.
@@ -193,9 +193,9 @@ impl Importer<'_, '_> {
                 Err(_) => return Err(unreadable(format!("`--max-redirs {}` is no number", one_line(most)))),
             },
         };
-        Settings::set(&mut settings.session, "redirects", redirects.to_string());
+        DraftSettings::set(&mut settings.session, "redirects", redirects.to_string());
         if keeps_cookies != Some(true) {
-            Settings::set(&mut settings.session, "cookies", "false".to_owned());
+            DraftSettings::set(&mut settings.session, "cookies", "false".to_owned());
         }
         settings.http = common.http;
         if common.insecure {

@@ -1,14 +1,14 @@
 //! The scenario that is being made of a document: entries first, of which those of one server are taken; then
 //! the text.
 
-use crate::kind::Kind;
+use crate::kind::DocumentKind;
 use crate::pause::Pause;
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::{Names, brief, key, one_line, quoted, quoted_list, shown, state_name};
 use crate::{ImportError, Imported, Wishes};
 use farfield_base::credentials::is_credential;
-use farfield_traffic::session::replay::reading::Reading;
-use farfield_traffic::session::replay::server::{Server, server_of_most};
+use farfield_traffic::session::replay::reading::ReplayAccount;
+use farfield_traffic::session::replay::server::{ReplayServer, server_of_most};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use url::{Position, Url};
@@ -31,7 +31,7 @@ pub const STEPS_MAX: usize = 20_000;
 
 /// An entry of a document that can be asked for.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct DraftEntry {
     /// Place in the document: "request 3, Log in".
     pub place: String,
     /// Its server; `None` for the one of the others, or of `base`.
@@ -39,22 +39,22 @@ pub struct Entry {
     /// The variable without a value that names its server.
     pub base: Option<String>,
     /// State that the request becomes.
-    pub state: State,
+    pub state: DraftState,
     /// Place in a session.
-    pub role: Role,
+    pub role: StateRole,
     /// Entries of the document that it is: more than one with embedded objects.
     pub entries: u64,
     /// Differences from what is written, if it is taken.
-    pub remarks: Reading,
+    pub remarks: ReplayAccount,
     /// The time before it, taken or not.
     pub pause: Pause,
 }
 
-impl Entry {
+impl DraftEntry {
     /// One on the path, of this place in the document.
-    pub fn new(place: String, server: Option<Url>, state: State) -> Entry {
-        let (remarks, pause) = (Reading::default(), Pause::default());
-        Entry { place, server, base: None, state, role: Role::Path, entries: 1, remarks, pause }
+    pub fn new(place: String, server: Option<Url>, state: DraftState) -> DraftEntry {
+        let (remarks, pause) = (ReplayAccount::default(), Pause::default());
+        DraftEntry { place, server, base: None, state, role: StateRole::Path, entries: 1, remarks, pause }
     }
 
     /// Is asked for otherwise than it is written; counted once, however often it is written so.
@@ -65,7 +65,7 @@ impl Entry {
     }
 
     /// With remarks of what is otherwise than it is written.
-    pub fn with(mut self, remarks: impl IntoIterator<Item = &'static str>) -> Entry {
+    pub fn with(mut self, remarks: impl IntoIterator<Item = &'static str>) -> DraftEntry {
         remarks.into_iter().for_each(|what| self.differs(what));
         self
     }
@@ -73,7 +73,7 @@ impl Entry {
 
 /// Place of a state in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum StateRole {
     /// On the path.
     Path,
     /// Once before the load.
@@ -86,20 +86,20 @@ pub enum Role {
 
 /// Variables that have a value.
 #[derive(Default)]
-struct Known {
+struct KnownVariables {
     columns: BTreeSet<String>,
     set_up: BTreeSet<String>,
     path: BTreeSet<String>,
     tear_down: BTreeSet<String>,
 }
 
-impl Known {
+impl KnownVariables {
     /// The variable that an entry needs and does not have.
-    fn lacks(&self, entry: &Entry) -> Option<String> {
+    fn lacks(&self, entry: &DraftEntry) -> Option<String> {
         let lists = match entry.role {
-            Role::SetUp => vec![&self.set_up],
-            Role::TearDown => vec![&self.set_up, &self.tear_down],
-            Role::Path | Role::Off(_) => vec![&self.set_up, &self.columns, &self.path],
+            StateRole::SetUp => vec![&self.set_up],
+            StateRole::TearDown => vec![&self.set_up, &self.tear_down],
+            StateRole::Path | StateRole::Off(_) => vec![&self.set_up, &self.columns, &self.path],
         };
         let is_own = |name: &String| entry.state.extract.iter().any(|(own, _)| own == name);
         entry
@@ -109,14 +109,14 @@ impl Known {
             .find(|name| !is_own(name) && !lists.iter().any(|list| list.contains(name)))
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &DraftEntry) {
         let names = entry.state.extract.iter().map(|(name, _)| name.clone());
         match entry.role {
-            Role::SetUp => self.set_up.extend(names),
-            Role::TearDown => self.tear_down.extend(names),
-            Role::Path => self.path.extend(names),
+            StateRole::SetUp => self.set_up.extend(names),
+            StateRole::TearDown => self.tear_down.extend(names),
+            StateRole::Path => self.path.extend(names),
             // Entries on no path give nothing to those that are on one.
-            Role::Off(_) => {}
+            StateRole::Off(_) => {}
         }
     }
 }
@@ -124,23 +124,23 @@ impl Known {
 /// A scenario that is being made.
 #[derive(Debug)]
 pub struct Draft {
-    kind: Kind,
+    kind: DocumentKind,
     source: String,
     name: String,
-    entries: Vec<Entry>,
+    entries: Vec<DraftEntry>,
     /// Bytes of their texts that are left.
     room: usize,
     /// Entries that were left out, and those that differ.
-    pub reading: Reading,
+    pub reading: ReplayAccount,
     /// Sentences for the account beside the entries.
     pub notes: Vec<String>,
     /// All but the requests.
-    pub settings: Settings,
+    pub settings: DraftSettings,
 }
 
 /// The keys of a scenario beside its requests; texts are TOML.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct DraftSettings {
     /// `http`
     pub http: Option<&'static str>,
     /// `load`, beside the model: `users` first.
@@ -165,7 +165,7 @@ pub struct Settings {
     pub thinks: bool,
 }
 
-impl Settings {
+impl DraftSettings {
     /// Sets a key of a table, instead of what it has.
     pub fn set(table: &mut Vec<(&'static str, String)>, key: &'static str, value: String) {
         table.retain(|(own, _)| *own != key);
@@ -175,7 +175,7 @@ impl Settings {
 
 impl Draft {
     /// Of the document of this name.
-    pub fn new(source: &str, kind: Kind) -> Draft {
+    pub fn new(source: &str, kind: DocumentKind) -> Draft {
         let file = source.rsplit('/').next().unwrap_or(source);
         let stem = file.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(file);
         Draft {
@@ -184,14 +184,14 @@ impl Draft {
             name: state_name(stem),
             entries: Vec::new(),
             room: TEXT_MAX,
-            reading: Reading::default(),
+            reading: ReplayAccount::default(),
             notes: Vec::new(),
-            settings: Settings::default(),
+            settings: DraftSettings::default(),
         }
     }
 
     /// Takes an entry; its number. Beyond the bounds it is left out.
-    pub fn take(&mut self, entry: Entry) -> Option<usize> {
+    pub fn take(&mut self, entry: DraftEntry) -> Option<usize> {
         let room = self.room.checked_sub(entry.state.bytes() + entry.place.len());
         match room.filter(|_| self.entries.len() < ENTRIES_MAX) {
             Some(room) => {
@@ -234,19 +234,21 @@ impl Draft {
     }
 
     /// Entries by their numbers, taken or not.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[DraftEntry] {
         &self.entries
     }
 
     /// An entry by its number.
-    pub fn entry(&mut self, number: usize) -> &mut Entry {
+    pub fn entry(&mut self, number: usize) -> &mut DraftEntry {
         &mut self.entries[number]
     }
 
     /// Entries on the path in the order in which they are asked for, taken or not.
     pub fn steps(&self) -> Vec<usize> {
         match self.settings.path.is_empty() {
-            true => (0..self.entries.len()).filter(|own| self.entries[*own].role == Role::Path).collect(),
+            true => {
+                (0..self.entries.len()).filter(|own| self.entries[*own].role == StateRole::Path).collect()
+            }
             false => self.settings.path.clone(),
         }
     }
@@ -267,7 +269,7 @@ impl Draft {
         let target = wishes.target.as_ref();
         let (of_most, base) = self.chosen(wishes);
         let taken = self.sift(of_most.as_ref(), base.as_deref(), &wishes.hosts);
-        if !taken.iter().any(|number| self.entries[*number].role == Role::Path) {
+        if !taken.iter().any(|number| self.entries[*number].role == StateRole::Path) {
             for remark in &mut self.reading.left_out {
                 remark.first = shown(&remark.first);
             }
@@ -278,9 +280,10 @@ impl Draft {
             (None, Some((url, _))) => url.clone(),
             (None, None) => return Err(ImportError::NoServer),
         };
-        for (is_wished, flag, of) in
-            [(wishes.binds, "--bind", Kind::Har), (wishes.all_methods, "--all-methods", Kind::OpenApi)]
-        {
+        for (is_wished, flag, of) in [
+            (wishes.binds, "--bind", DocumentKind::Har),
+            (wishes.all_methods, "--all-methods", DocumentKind::OpenApi),
+        ] {
             if is_wished && self.kind != of {
                 self.note(format!("`{flag}` does nothing here: it is for {of}"));
             }
@@ -334,7 +337,7 @@ impl Draft {
     }
 
     /// The server whose entries are taken, and the variable that stands for it.
-    fn chosen(&self, wishes: &Wishes) -> (Option<(Url, Server)>, Option<String>) {
+    fn chosen(&self, wishes: &Wishes) -> (Option<(Url, ReplayServer)>, Option<String>) {
         let target = wishes.target.as_ref();
         let of_most = self.choose_server(target, &wishes.hosts);
         let base = self.base_of_most().filter(|_| target.is_some() || of_most.is_none());
@@ -361,29 +364,35 @@ impl Draft {
     }
 
     /// The URL of the server whose entries are taken, and the server; none if no entry names one.
-    fn choose_server(&self, target: Option<&Url>, hosts: &[Url]) -> Option<(Url, Server)> {
-        let named: Vec<(Url, Server)> = self
+    fn choose_server(&self, target: Option<&Url>, hosts: &[Url]) -> Option<(Url, ReplayServer)> {
+        let named: Vec<(Url, ReplayServer)> = self
             .entries
             .iter()
             .filter_map(|entry| {
                 let url = entry.server.as_ref().filter(|url| !is_among(hosts, url))?;
-                Some((url.clone(), Server::of(url)?))
+                Some((url.clone(), ReplayServer::of(url)?))
             })
             .collect();
         let wanted = target.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
-        let own = target.and_then(Server::of).filter(|own| named.iter().any(|(_, server)| server == own));
+        let own =
+            target.and_then(ReplayServer::of).filter(|own| named.iter().any(|(_, server)| server == own));
         let of_most = || server_of_most(named.iter().map(|(_, server)| server), wanted.as_deref()).cloned();
         let chosen = own.or_else(of_most)?;
         let chosen = named.into_iter().find(|(_, server)| *server == chosen)?;
         // Requests of the server that a variable names go to the target, and those of another server do not
         // go with it.
         let has_bases = self.entries.iter().any(|entry| entry.base.is_some());
-        let is_targets = target.is_none_or(|target| Server::of(target).as_ref() == Some(&chosen.1));
+        let is_targets = target.is_none_or(|target| ReplayServer::of(target).as_ref() == Some(&chosen.1));
         (is_targets || !has_bases).then_some(chosen)
     }
 
     /// The numbers of entries that are in the scenario. The others are counted.
-    fn sift(&mut self, of_most: Option<&(Url, Server)>, base: Option<&str>, hosts: &[Url]) -> Vec<usize> {
+    fn sift(
+        &mut self,
+        of_most: Option<&(Url, ReplayServer)>,
+        base: Option<&str>,
+        hosts: &[Url],
+    ) -> Vec<usize> {
         let mut taken = Vec::new();
         for (number, left_out) in self.judged(of_most, base, hosts) {
             let entry = &self.entries[number];
@@ -392,7 +401,7 @@ impl Draft {
                     self.reading.leave_out_all(why, entry.entries, place);
                     continue;
                 }
-                (None, Role::Off(why)) => self.reading.leave_out_all(why, entry.entries, &entry.place),
+                (None, StateRole::Off(why)) => self.reading.leave_out_all(why, entry.entries, &entry.place),
                 (None, _) => {
                     self.reading.taken += entry.entries;
                     self.reading.differs_as(&entry.remarks);
@@ -407,18 +416,20 @@ impl Draft {
     /// Each entry by its number, and why it is not in the scenario: the reason, and its place.
     fn judged(
         &self,
-        of_most: Option<&(Url, Server)>,
+        of_most: Option<&(Url, ReplayServer)>,
         base: Option<&str>,
         hosts: &[Url],
     ) -> Vec<(usize, Option<(&'static str, String)>)> {
         let mut count = 0;
-        let mut known =
-            Known { columns: self.settings.columns.iter().cloned().collect(), ..Known::default() };
-        let is_first = |number: &usize| self.entries[*number].role == Role::SetUp;
+        let mut known = KnownVariables {
+            columns: self.settings.columns.iter().cloned().collect(),
+            ..KnownVariables::default()
+        };
+        let is_first = |number: &usize| self.entries[*number].role == StateRole::SetUp;
         let (first, others): (Vec<usize>, Vec<usize>) = (0..self.entries.len()).partition(is_first);
         let judge = |number: usize| {
             let entry = &self.entries[number];
-            let server = entry.server.as_ref().and_then(Server::of);
+            let server = entry.server.as_ref().and_then(ReplayServer::of);
             let is_beside = entry.server.as_ref().is_some_and(|url| is_among(hosts, url));
             let elsewhere =
                 !is_beside && server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
@@ -452,7 +463,7 @@ impl Draft {
         let hosts = wishes.hosts.iter().filter(|host| host.origin() != target.origin());
         let hosts: Vec<&Url> = hosts.collect();
         for number in taken {
-            let Entry { server, state, .. } = &mut self.entries[*number];
+            let DraftEntry { server, state, .. } = &mut self.entries[*number];
             let host =
                 hosts.iter().find(|host| server.as_ref().is_some_and(|own| own.origin() == host.origin()));
             if let Some(host) = host.filter(|_| state.path.starts_with('/')) {
@@ -526,21 +537,21 @@ impl Draft {
 
     /// The path, if it is not all states in order, and the lists beside it.
     fn lists(&self, taken: &[usize]) -> Vec<(&'static str, String)> {
-        let of_role = |role: Role| -> Vec<usize> {
+        let of_role = |role: StateRole| -> Vec<usize> {
             taken.iter().copied().filter(|number| self.entries[*number].role == role).collect()
         };
         let names = |numbers: &[usize]| {
             quoted_list(numbers.iter().map(|number| self.entries[*number].state.name.as_str()))
         };
         let mut lists = Vec::new();
-        for (key, role) in [("set-up", Role::SetUp), ("tear-down", Role::TearDown)] {
+        for (key, role) in [("set-up", StateRole::SetUp), ("tear-down", StateRole::TearDown)] {
             let states = of_role(role);
             if !states.is_empty() {
                 lists.push((key, names(&states)));
             }
         }
-        let on_path = of_role(Role::Path);
-        let has_off = taken.iter().any(|number| matches!(self.entries[*number].role, Role::Off(_)));
+        let on_path = of_role(StateRole::Path);
+        let has_off = taken.iter().any(|number| matches!(self.entries[*number].role, StateRole::Off(_)));
         let known: BTreeSet<usize> = on_path.iter().copied().collect();
         let steps: Vec<usize> =
             self.settings.path.iter().copied().filter(|step| known.contains(step)).collect();

@@ -20,11 +20,11 @@ pub const OUTSIDE: &str = "whose file is not in the document's folder (an absolu
 /// The mark of an error that says so.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Refusal(&'static str);
+struct FileRefusal(&'static str);
 
 /// Why an entry is left out whose file was not read.
 pub fn reason(error: &io::Error) -> &'static str {
-    let own = error.get_ref().and_then(|own| own.downcast_ref::<Refusal>());
+    let own = error.get_ref().and_then(|own| own.downcast_ref::<FileRefusal>());
     own.map_or("whose file cannot be read", |own| own.0)
 }
 
@@ -48,16 +48,16 @@ impl Files {
         let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         match path.components().all(is_below) {
             true => self.by_hand(path, load).map_err(|error| match error.kind() {
-                io::ErrorKind::CrossesDevices => io::Error::other(Refusal(OUTSIDE)),
+                io::ErrorKind::CrossesDevices => io::Error::other(FileRefusal(OUTSIDE)),
                 _ => error,
             }),
-            false => Err(io::Error::other(Refusal(OUTSIDE))),
+            false => Err(io::Error::other(FileRefusal(OUTSIDE))),
         }
     }
 
     /// Reads a file that the user names.
     pub fn by_hand(&mut self, path: &Path, load: &mut Load<'_>) -> io::Result<Vec<u8>> {
-        let beyond = || io::Error::other(Refusal(BEYOND));
+        let beyond = || io::Error::other(FileRefusal(BEYOND));
         if self.room == 0 {
             return Err(beyond());
         }

@@ -6,14 +6,14 @@
 //! it. Think times are those between the pages.
 
 use crate::bindings;
-use crate::draft::{Draft, Entry};
+use crate::draft::{Draft, DraftEntry};
 use crate::pause::{Pause, Spread};
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::{brief, literal, name_of_request};
-use crate::{ImportError, Source, Wishes};
+use crate::{ImportError, ImportSource, Wishes};
 use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use farfield_traffic::file::FileError;
-use farfield_traffic::request::{Request, Target};
+use farfield_traffic::request::{Request, RequestTarget};
 use farfield_traffic::session::replay::{
     MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_server, scripted_paths,
 };
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use url::{Position, Url};
 
 /// Reads an archive.
-pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "HTTP Archive", reason };
     let spec = ReplaySpec {
         file: PathBuf::from(source.name),
@@ -139,17 +139,17 @@ impl Pages<'_> {
     }
 
     /// The entry of a request; why there is none, and its place.
-    fn entry(&self, request: &Request) -> Result<Entry, (&'static str, String)> {
+    fn entry(&self, request: &Request) -> Result<DraftEntry, (&'static str, String)> {
         let place = self.place(request);
         let (host, path) = located(&request.path);
         match state(request, path) {
-            Some(state) => Ok(Entry::new(place, host.or_else(|| self.server.clone()), state)),
+            Some(state) => Ok(DraftEntry::new(place, host.or_else(|| self.server.clone()), state)),
             None => Err(("whose body is no text in UTF-8", place)),
         }
     }
 
-    fn take(&mut self, entry: Entry) {
-        if self.draft.take(Entry { pause: self.waited, ..entry }).is_some() {
+    fn take(&mut self, entry: DraftEntry) {
+        if self.draft.take(DraftEntry { pause: self.waited, ..entry }).is_some() {
             self.waited = Pause::default();
         }
     }
@@ -169,7 +169,7 @@ fn is_object(request: &Request) -> bool {
     request.method == Method::GET
         && request.body.is_empty()
         && !request.headers.iter().any(of_script)
-        && Target::try_from(request.path.clone()).is_ok()
+        && RequestTarget::try_from(request.path.clone()).is_ok()
 }
 
 /// The host of a request that is not the server's, and the path there.
@@ -180,9 +180,9 @@ fn located(path: &str) -> (Option<Url>, &str) {
 }
 
 /// The state of a request for `path`; none if its body is no text.
-fn state(request: &Request, path: &str) -> Option<State> {
+fn state(request: &Request, path: &str) -> Option<DraftState> {
     let name = name_of_request(request.method.as_str(), path);
-    let mut state = State::new(name, request.method.as_str(), &literal(path));
+    let mut state = DraftState::new(name, request.method.as_str(), &literal(path));
     for (name, value) in &request.headers {
         state.add_header(name.as_str(), &literal(&String::from_utf8_lossy(value.as_bytes())));
     }

@@ -15,7 +15,7 @@ const ALL_BYTES_MAX: usize = 64 << 20;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum TextPart {
     /// Text.
     Text(String),
     /// The inside of a placeholder, without a way of writing.
@@ -56,7 +56,7 @@ pub trait Notation {
     fn next<'t>(&self, text: &'t str) -> Option<(usize, usize, &'t str)>;
 
     /// Parts that a function stands for; `None` if it is the name of a variable.
-    fn function(&self, inside: &str, variables: &Variables) -> Option<Result<Vec<Part>, Unknown>>;
+    fn function(&self, inside: &str, variables: &Variables) -> Option<Result<Vec<TextPart>, Unknown>>;
 }
 
 /// Variables, of which the last that gives one a value wins.
@@ -127,7 +127,7 @@ impl Variables {
     }
 
     /// The parts of a text.
-    pub fn parts(&self, text: &str, notation: &dyn Notation) -> Result<Vec<Part>, Unknown> {
+    pub fn parts(&self, text: &str, notation: &dyn Notation) -> Result<Vec<TextPart>, Unknown> {
         let mut expansion = Expansion { variables: self, notation, left: BYTES_MAX, parts: Vec::new() };
         let made = match self.spent.get() > ALL_BYTES_MAX {
             true => Err(Unknown::Spent),
@@ -144,16 +144,16 @@ struct Expansion<'a> {
     notation: &'a dyn Notation,
     /// Bytes that are left; what is empty costs, too.
     left: usize,
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
 }
 
 impl Expansion<'_> {
-    fn put(&mut self, part: Part) -> Result<(), Unknown> {
-        let (Part::Text(text) | Part::Hole(text)) = &part;
+    fn put(&mut self, part: TextPart) -> Result<(), Unknown> {
+        let (TextPart::Text(text) | TextPart::Hole(text)) = &part;
         self.left = self.left.checked_sub(text.len() + 1).ok_or(Unknown::Endless)?;
         match (self.parts.last_mut(), part) {
-            (_, Part::Text(own)) if own.is_empty() => {}
-            (Some(Part::Text(known)), Part::Text(own)) => known.push_str(&own),
+            (_, TextPart::Text(own)) if own.is_empty() => {}
+            (Some(TextPart::Text(known)), TextPart::Text(own)) => known.push_str(&own),
             (_, part) => self.parts.push(part),
         }
         Ok(())
@@ -162,11 +162,11 @@ impl Expansion<'_> {
     fn text(&mut self, text: &str, depth: u32) -> Result<(), Unknown> {
         let mut rest = text;
         while let Some((begin, end, inside)) = self.notation.next(rest) {
-            self.put(Part::Text(rest[..begin].to_owned()))?;
+            self.put(TextPart::Text(rest[..begin].to_owned()))?;
             self.variable(inside, depth)?;
             rest = &rest[end..];
         }
-        self.put(Part::Text(rest.to_owned()))
+        self.put(TextPart::Text(rest.to_owned()))
     }
 
     fn variable(&mut self, inside: &str, depth: u32) -> Result<(), Unknown> {
@@ -174,12 +174,12 @@ impl Expansion<'_> {
         if let Some(value) = given.get(inside) {
             // Values that the user gives are as they are.
             return self.put(match crate::environment(value) {
-                Some(name) => Part::Hole(format!("env.{name}")),
-                None => Part::Text(value.clone()),
+                Some(name) => TextPart::Hole(format!("env.{name}")),
+                None => TextPart::Text(value.clone()),
             });
         }
         if let Some(name) = found.get(inside) {
-            return self.put(Part::Hole(name.clone()));
+            return self.put(TextPart::Hole(name.clone()));
         }
         if let Some(value) = values.get(inside) {
             let depth = depth.checked_sub(1).ok_or(Unknown::Endless)?;
@@ -193,32 +193,32 @@ impl Expansion<'_> {
 }
 
 /// Parts as a template: texts by `text`, placeholders with this way of writing, such as `|url`.
-pub fn template(parts: &[Part], text: impl Fn(&str) -> String, escape: &str) -> String {
+pub fn template(parts: &[TextPart], text: impl Fn(&str) -> String, escape: &str) -> String {
     let written = parts.iter().map(|part| match part {
-        Part::Text(own) => text(own),
-        Part::Hole(inside) => format!("${{{inside}{escape}}}"),
+        TextPart::Text(own) => text(own),
+        TextPart::Hole(inside) => format!("${{{inside}{escape}}}"),
     });
     written.collect()
 }
 
 /// Parts as a text, if there is no placeholder among them.
-pub fn constant(parts: &[Part]) -> Option<String> {
+pub fn constant(parts: &[TextPart]) -> Option<String> {
     let mut whole = String::new();
     for part in parts {
         match part {
-            Part::Text(text) => whole.push_str(text),
-            Part::Hole(_) => return None,
+            TextPart::Text(text) => whole.push_str(text),
+            TextPart::Hole(_) => return None,
         }
     }
     Some(whole)
 }
 
 /// A UUID of version 4 (RFC 9562) whose random digits are decimal ones.
-pub fn uuid() -> Vec<Part> {
+pub fn uuid() -> Vec<TextPart> {
     let hole = |digits: u32| {
         let least = 10_u64.pow(digits - 1);
-        Part::Hole(format!("random({least},{})", least * 10 - 1))
+        TextPart::Hole(format!("random({least},{})", least * 10 - 1))
     };
-    let text = |text: &str| Part::Text(text.to_owned());
+    let text = |text: &str| TextPart::Text(text.to_owned());
     vec![hole(8), text("-"), hole(4), text("-4"), hole(3), text("-8"), hole(3), text("-"), hole(12)]
 }

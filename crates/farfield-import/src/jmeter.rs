@@ -12,11 +12,11 @@ mod values;
 mod xml;
 
 use crate::checks::Checks;
-use crate::draft::{Draft, Entry, Role, STEPS_MAX, Settings};
+use crate::draft::{Draft, DraftEntry, DraftSettings, STEPS_MAX, StateRole};
 use crate::holes::Variables;
 use crate::pause::{OF_FIRST_ROUND, Pause};
 use crate::text::{one_line, quoted, quoted_list, state_name};
-use crate::{ImportError, Source, Wishes};
+use crate::{ImportError, ImportSource, Wishes};
 use farfield_traffic::file::Load;
 use xml::Element;
 
@@ -31,7 +31,7 @@ const UNEXTRACTED: &str = "without an extractor that has no equivalent";
 const UNPROCESSED: &str = "without a processor or a listener of a script that has no equivalent";
 
 /// Reads a plan.
-pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "JMeter plan", reason };
     let text =
         std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
@@ -136,23 +136,23 @@ impl Reader<'_, '_> {
         for (group, below) in plan.pairs().filter(|(own, _)| own.name.ends_with("ThreadGroup")) {
             let Some(below) = below else { continue };
             let role = match group.name.as_str() {
-                "SetupThreadGroup" => Role::SetUp,
-                "PostThreadGroup" => Role::TearDown,
-                _ => Role::Path,
+                "SetupThreadGroup" => StateRole::SetUp,
+                "PostThreadGroup" => StateRole::TearDown,
+                _ => StateRole::Path,
             };
             if !group.is_enabled() {
                 self.leave_out(below, "that are disabled, or in what is");
-            } else if role == Role::Path && self.has_path {
+            } else if role == StateRole::Path && self.has_path {
                 self.leave_out(
                     below,
                     "of another thread group than the first, beside which they run in JMeter",
                 );
             } else {
-                self.has_path |= role == Role::Path && has_sampler(below);
+                self.has_path |= role == StateRole::Path && has_sampler(below);
                 self.waited = Pause::default();
                 let steps = self.tree(below, &scope, role)?;
                 self.draft.come_round(steps.first().copied(), self.waited);
-                if role == Role::Path && !steps.is_empty() {
+                if role == StateRole::Path && !steps.is_empty() {
                     threads::set(group, &self.variables, self.draft);
                     self.draft.settings.path = steps;
                 }
@@ -249,7 +249,12 @@ impl Reader<'_, '_> {
     }
 
     /// Samplers of a tree in their order; loops are in it as often as they go round.
-    fn tree(&mut self, tree: &Element, outer: &Scope<'_>, role: Role) -> Result<Vec<usize>, ImportError> {
+    fn tree(
+        &mut self,
+        tree: &Element,
+        outer: &Scope<'_>,
+        role: StateRole,
+    ) -> Result<Vec<usize>, ImportError> {
         self.settings(tree);
         let scope = outer.within(tree)?;
         let mut steps = Vec::new();
@@ -311,7 +316,7 @@ impl Reader<'_, '_> {
         element: &Element,
         below: Option<&Element>,
         scope: &Scope<'_>,
-        role: Role,
+        role: StateRole,
     ) -> Result<Vec<usize>, ImportError> {
         let times = reply::known(&self.variables, element.text_of("LoopController.loops"));
         let times = times.and_then(|own| own.trim().parse::<usize>().ok()).filter(|own| *own > 0);
@@ -336,7 +341,7 @@ impl Reader<'_, '_> {
     }
 
     /// A sampler; the number of its entry.
-    fn sampler(&mut self, element: &Element, scope: &Scope<'_>, role: Role) -> Option<usize> {
+    fn sampler(&mut self, element: &Element, scope: &Scope<'_>, role: StateRole) -> Option<usize> {
         self.number += 1;
         let name = element.attribute("testname");
         let place = format!("sampler {}, {}", self.number, one_line(name));
@@ -366,8 +371,8 @@ impl Reader<'_, '_> {
             scope.extractors.iter().map(|own| reply::extract(own, &mut self.variables, &mut state)).collect();
         differs.extend(extracted.contains(&false).then_some(UNEXTRACTED));
         differs.extend((!scope.others.is_empty()).then_some(UNPROCESSED));
-        let entry = Entry::new(place, made.server, state).with(differs);
-        let number = self.draft.take(Entry { role, pause: self.waited, ..entry })?;
+        let entry = DraftEntry::new(place, made.server, state).with(differs);
+        let number = self.draft.take(DraftEntry { role, pause: self.waited, ..entry })?;
         self.waited = Pause::default();
         self.follows.push((number, made.follows));
         Some(number)
@@ -416,10 +421,10 @@ impl Reader<'_, '_> {
     fn finish(self) {
         let Reader { draft, follows, keeps_cookies, .. } = self;
         if !keeps_cookies {
-            Settings::set(&mut draft.settings.session, "cookies", "false".to_owned());
+            DraftSettings::set(&mut draft.settings.session, "cookies", "false".to_owned());
         }
         if follows.iter().all(|(_, follows)| !follows) && !follows.is_empty() {
-            Settings::set(&mut draft.settings.session, "redirects", "0".to_owned());
+            DraftSettings::set(&mut draft.settings.session, "redirects", "0".to_owned());
         } else {
             // A session follows redirects or does not.
             for (number, _) in follows.iter().filter(|(_, follows)| !follows) {

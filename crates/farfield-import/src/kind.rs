@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DocumentKind {
     /// Commands of curl, as a shell has them.
     Curl,
     /// HTTP Archive 1.2.
@@ -18,43 +18,43 @@ pub enum Kind {
     JMeter,
 }
 
-impl Kind {
+impl DocumentKind {
     /// All kinds, by the name that a user types.
-    pub const NAMES: [(&'static str, Kind); 5] = [
-        ("curl", Kind::Curl),
-        ("har", Kind::Har),
-        ("openapi", Kind::OpenApi),
-        ("postman", Kind::Postman),
-        ("jmeter", Kind::JMeter),
+    pub const NAMES: [(&'static str, DocumentKind); 5] = [
+        ("curl", DocumentKind::Curl),
+        ("har", DocumentKind::Har),
+        ("openapi", DocumentKind::OpenApi),
+        ("postman", DocumentKind::Postman),
+        ("jmeter", DocumentKind::JMeter),
     ];
 
     /// The kind of the document with this file name that begins with these bytes.
-    pub fn of(name: &str, start: &[u8]) -> Option<Kind> {
+    pub fn of(name: &str, start: &[u8]) -> Option<DocumentKind> {
         let text = String::from_utf8_lossy(start);
         let text = text.trim_start_matches('\u{feff}').trim_start();
         let ends = |end: &str| name.len() > end.len() && name.to_ascii_lowercase().ends_with(end);
         if text.starts_with('<') {
-            return (text.contains("<jmeterTestPlan") || ends(".jmx")).then_some(Kind::JMeter);
+            return (text.contains("<jmeterTestPlan") || ends(".jmx")).then_some(DocumentKind::JMeter);
         }
         if text.starts_with('{') {
-            return Kind::of_json(text).or_else(|| ends(".har").then_some(Kind::Har));
+            return DocumentKind::of_json(text).or_else(|| ends(".har").then_some(DocumentKind::Har));
         }
         if is_openapi_yaml(text) {
-            return Some(Kind::OpenApi);
+            return Some(DocumentKind::OpenApi);
         }
-        is_command(text).then_some(Kind::Curl)
+        is_command(text).then_some(DocumentKind::Curl)
     }
 
     /// By keys of the outermost object; documents that are written on one line have them anywhere.
-    fn of_json(text: &str) -> Option<Kind> {
+    fn of_json(text: &str) -> Option<DocumentKind> {
         let has = |key: &str| has_key(text, key);
         let is_postman = has("_postman_id") || text.contains("schema.getpostman.com/") || {
             has("info") && has("item") && !has("paths")
         };
         match () {
-            () if is_postman && has("info") => Some(Kind::Postman),
-            () if has("openapi") || has("swagger") => Some(Kind::OpenApi),
-            () if has("log") && has("entries") => Some(Kind::Har),
+            () if is_postman && has("info") => Some(DocumentKind::Postman),
+            () if has("openapi") || has("swagger") => Some(DocumentKind::OpenApi),
+            () if has("log") && has("entries") => Some(DocumentKind::Har),
             () => None,
         }
     }
@@ -62,11 +62,11 @@ impl Kind {
     /// The kind in words, as it follows "is".
     pub fn words(self) -> &'static str {
         match self {
-            Kind::Curl => "a curl command",
-            Kind::Har => "an HTTP Archive",
-            Kind::OpenApi => "an OpenAPI document",
-            Kind::Postman => "a Postman collection",
-            Kind::JMeter => "a JMeter plan",
+            DocumentKind::Curl => "a curl command",
+            DocumentKind::Har => "an HTTP Archive",
+            DocumentKind::OpenApi => "an OpenAPI document",
+            DocumentKind::Postman => "a Postman collection",
+            DocumentKind::JMeter => "a JMeter plan",
         }
     }
 }
@@ -104,19 +104,19 @@ fn is_command(text: &str) -> bool {
     line.split_whitespace().next().is_some_and(|word| word == "curl" || word.ends_with("/curl"))
 }
 
-impl FromStr for Kind {
+impl FromStr for DocumentKind {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<Kind, String> {
-        let known = Kind::NAMES.iter().find(|(own, _)| *own == name).map(|(_, kind)| *kind);
+    fn from_str(name: &str) -> Result<DocumentKind, String> {
+        let known = DocumentKind::NAMES.iter().find(|(own, _)| *own == name).map(|(_, kind)| *kind);
         known.ok_or_else(|| {
-            let names: Vec<&str> = Kind::NAMES.iter().map(|(own, _)| *own).collect();
+            let names: Vec<&str> = DocumentKind::NAMES.iter().map(|(own, _)| *own).collect();
             format!("there is no kind `{name}`; there are `{}`", names.join("`, `"))
         })
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DocumentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words())
     }
@@ -129,36 +129,40 @@ mod tests {
     #[test]
     fn documents_are_known_by_what_is_in_them() {
         for (name, text, kind) in [
-            ("a", "curl http://a/", Some(Kind::Curl)),
-            ("a.sh", "\u{feff}#!/bin/sh\n\n# one\n$ curl \\\n http://a/", Some(Kind::Curl)),
-            ("a", "/usr/bin/curl -s x", Some(Kind::Curl)),
-            ("a", "A=1; export B\nexport C='x'\ncurl $C", Some(Kind::Curl)),
+            ("a", "curl http://a/", Some(DocumentKind::Curl)),
+            ("a.sh", "\u{feff}#!/bin/sh\n\n# one\n$ curl \\\n http://a/", Some(DocumentKind::Curl)),
+            ("a", "/usr/bin/curl -s x", Some(DocumentKind::Curl)),
+            ("a", "A=1; export B\nexport C='x'\ncurl $C", Some(DocumentKind::Curl)),
             ("a", "curly", None),
             ("a", "a=1\nb=2\n", None),
-            ("s.har", "{}", Some(Kind::Har)),
-            ("s.json", "{\"log\" : {\"version\": \"1.2\", \"entries\": []}}", Some(Kind::Har)),
-            ("a.json", "{\"openapi\":\"3.1.0\"}", Some(Kind::OpenApi)),
-            ("a.json", " {\"info\": {\"title\": \"openapi\"}, \"swagger\": \"2.0\"}", Some(Kind::OpenApi)),
-            ("a.yaml", "# x\ninfo:\n  title: x\nopenapi: 3.0.1\n", Some(Kind::OpenApi)),
-            ("a.yml", "---\n\"swagger\": '2.0'\n", Some(Kind::OpenApi)),
-            ("a.yml", "  openapi: 3.0.1\n", Some(Kind::OpenApi)),
+            ("s.har", "{}", Some(DocumentKind::Har)),
+            ("s.json", "{\"log\" : {\"version\": \"1.2\", \"entries\": []}}", Some(DocumentKind::Har)),
+            ("a.json", "{\"openapi\":\"3.1.0\"}", Some(DocumentKind::OpenApi)),
+            (
+                "a.json",
+                " {\"info\": {\"title\": \"openapi\"}, \"swagger\": \"2.0\"}",
+                Some(DocumentKind::OpenApi),
+            ),
+            ("a.yaml", "# x\ninfo:\n  title: x\nopenapi: 3.0.1\n", Some(DocumentKind::OpenApi)),
+            ("a.yml", "---\n\"swagger\": '2.0'\n", Some(DocumentKind::OpenApi)),
+            ("a.yml", "  openapi: 3.0.1\n", Some(DocumentKind::OpenApi)),
             ("a.yml", "openapi: soon\n", None),
-            ("a.json", "{\"info\": {\"name\": \"x\"}, \"item\": []}", Some(Kind::Postman)),
+            ("a.json", "{\"info\": {\"name\": \"x\"}, \"item\": []}", Some(DocumentKind::Postman)),
             (
                 "a.json",
                 "{\"info\":{\"schema\":\"https://schema.getpostman.com/json/collection/v2.1.0/c.json\"}}",
-                Some(Kind::Postman),
+                Some(DocumentKind::Postman),
             ),
             ("a.json", "{\"item\": 1}", None),
-            ("a", "<?xml version=\"1.0\"?>\n<jmeterTestPlan>", Some(Kind::JMeter)),
-            ("a.jmx", "<?xml?>", Some(Kind::JMeter)),
+            ("a", "<?xml version=\"1.0\"?>\n<jmeterTestPlan>", Some(DocumentKind::JMeter)),
+            ("a.jmx", "<?xml?>", Some(DocumentKind::JMeter)),
             ("a", "<urlset>", None),
             ("s.toml", "target = \"http://a/\"\n[load]\n", None),
             ("s.toml", "# curl http://a/\ntarget = \"http://a/\"\n", None),
         ] {
-            assert_eq!(Kind::of(name, text.as_bytes()), kind, "{name}: {text}");
+            assert_eq!(DocumentKind::of(name, text.as_bytes()), kind, "{name}: {text}");
         }
-        assert_eq!("jmeter".parse(), Ok(Kind::JMeter));
-        assert!("k6".parse::<Kind>().expect_err("no kind").contains("`postman`"));
+        assert_eq!("jmeter".parse(), Ok(DocumentKind::JMeter));
+        assert!("k6".parse::<DocumentKind>().expect_err("no kind").contains("`postman`"));
     }
 }

@@ -1,10 +1,11 @@
 //! Documents that people have, as scenarios: curl commands, recordings of browsers (HAR), OpenAPI documents,
 //! Postman collections, JMeter plans.
 //!
-//! [`Kind::of`] recognizes a document by its name and its first bytes. [`import`] returns the scenario that
-//! asks for what is in it, as TOML that one can edit, with an account: entries that are in the scenario and
-//! entries that are left out, by reason, are together all that the document has. Nothing is completed in
-//! silence: what is assumed is a [note](Imported::notes), and values that are credentials are named.
+//! [`DocumentKind::of`] recognizes a document by its name and its first bytes. [`import`] returns the
+//! scenario that asks for what is in it, as TOML that one can edit, with an account: entries that are in the
+//! scenario and entries that are left out, by reason, are together all that the document has. Nothing is
+//! completed in silence: what is assumed is a [note](Imported::notes), and values that are credentials are
+//! named.
 //!
 //! Documents come from strangers. Their size is bounded by who opens them; here nesting, nodes, and what
 //! aliases of YAML stand for are bounded, and document types of XML are refused. Files are opened by a
@@ -36,15 +37,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use draft::Draft;
 use farfield_traffic::file::Load;
-use farfield_traffic::session::replay::reading::Reading;
+use farfield_traffic::session::replay::reading::ReplayAccount;
 use files::Files;
-pub use kind::Kind;
+pub use kind::DocumentKind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
 /// Document to be imported.
-pub struct Source<'a> {
+pub struct ImportSource<'a> {
     /// The name of the file, or what stands for it: in the account, and in the scenario's name.
     pub name: &'a str,
     /// The document.
@@ -114,7 +115,7 @@ pub struct Imported {
     /// The server that it asks.
     pub target: String,
     /// Entries that were taken, and those that were left out.
-    pub reading: Reading,
+    pub reading: ReplayAccount,
     /// Assumptions, and parts of the document that concern no entry: a sentence each.
     pub notes: Vec<String>,
     /// Names of the credentials whose values are in the scenario, each with the first place of it.
@@ -171,18 +172,22 @@ impl ImportError {
 ///
 /// # Errors
 /// A document that cannot be read, or of which nothing can be asked for.
-pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
+pub fn import(
+    kind: DocumentKind,
+    source: ImportSource<'_>,
+    wishes: &Wishes,
+) -> Result<Imported, ImportError> {
     let mut draft = Draft::new(source.name, kind);
     let mut files = Files::default();
-    let Source { name, bytes, load } = source;
+    let ImportSource { name, bytes, load } = source;
     let mut below = |path: &Path| files.of_document(path, load);
-    let source = Source { name, bytes, load: &mut below };
+    let source = ImportSource { name, bytes, load: &mut below };
     let read = match kind {
-        Kind::Curl => curl::read(source, wishes, &mut draft),
-        Kind::Har => har::read(source, wishes, &mut draft),
-        Kind::OpenApi => openapi::read(source, wishes, &mut draft),
-        Kind::Postman => postman::read(source, wishes, &mut draft),
-        Kind::JMeter => jmeter::read(source, wishes, &mut draft),
+        DocumentKind::Curl => curl::read(source, wishes, &mut draft),
+        DocumentKind::Har => har::read(source, wishes, &mut draft),
+        DocumentKind::OpenApi => openapi::read(source, wishes, &mut draft),
+        DocumentKind::Postman => postman::read(source, wishes, &mut draft),
+        DocumentKind::JMeter => jmeter::read(source, wishes, &mut draft),
     };
     read.map_err(ImportError::brief)?;
     draft.finish(wishes, files.names())
@@ -193,7 +198,7 @@ pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Importe
 /// # Errors
 /// As [`import`].
 pub fn import_words(words: &[String], load: &mut Load<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
-    let mut draft = Draft::new("curl", Kind::Curl);
+    let mut draft = Draft::new("curl", DocumentKind::Curl);
     let mut files = Files::default();
     curl::read_words(words, &mut |path: &Path| files.by_hand(path, load), wishes, &mut draft)?;
     draft.finish(wishes, files.names())

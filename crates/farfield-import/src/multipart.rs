@@ -10,7 +10,7 @@ const DIGITS_MAX: usize = 10;
 
 /// A part of a form; the content is a template, the rest is text.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct FormPart {
     /// The field's name.
     pub name: String,
     /// The file's name.
@@ -22,7 +22,7 @@ pub struct Part {
 }
 
 /// The media type, with a boundary that no part has in it, and the body.
-pub fn written(parts: &[Part]) -> (String, String) {
+pub fn written(parts: &[FormPart]) -> (String, String) {
     let boundary = format!("{BOUNDARY}{}", free_number(parts));
     let quoted = |name: &str| {
         let name = name.replace('\n', "%0A").replace('\r', "%0D").replace('"', "%22");
@@ -43,7 +43,7 @@ pub fn written(parts: &[Part]) -> (String, String) {
 }
 
 /// The least number that stands behind no beginning of a boundary in the parts, nor begins one that does.
-fn free_number(parts: &[Part]) -> u64 {
+fn free_number(parts: &[FormPart]) -> u64 {
     let mut taken = BTreeSet::new();
     for behind in parts.iter().flat_map(|part| part.content.split(BOUNDARY).skip(1)) {
         let mut number = 0_u64;
@@ -77,10 +77,11 @@ mod tests {
 
     #[test]
     fn parts_stand_between_boundaries() {
-        let part = |content: &str| Part { name: "a\"b".into(), content: content.into(), ..Part::default() };
+        let part =
+            |content: &str| FormPart { name: "a\"b".into(), content: content.into(), ..FormPart::default() };
         let (media_type, body) = written(&[
             part("1"),
-            Part { file_name: Some("x$.txt".into()), media_type: Some("text/plain".into()), ..part("2") },
+            FormPart { file_name: Some("x$.txt".into()), media_type: Some("text/plain".into()), ..part("2") },
         ]);
         assert_eq!(media_type, "multipart/form-data; boundary=----farfield-form-0");
         assert_eq!(

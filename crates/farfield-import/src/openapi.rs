@@ -10,11 +10,11 @@ mod document;
 mod parameters;
 mod security;
 
-use crate::draft::{Draft, Entry, Role};
+use crate::draft::{Draft, DraftEntry, StateRole};
 use crate::node::Node;
-use crate::state::State;
+use crate::state::DraftState;
 use crate::text::{literal, name_of_request, one_line, state_name};
-use crate::{ImportError, Source, Wishes, yaml};
+use crate::{ImportError, ImportSource, Wishes, yaml};
 use document::Document;
 use url::{Position, Url};
 
@@ -25,7 +25,7 @@ const METHODS: [&str; 8] = ["get", "head", "options", "put", "post", "patch", "d
 const OPTIONAL: &str = "without their optional parameters; `--value NAME=VALUE` sends those of a name";
 
 /// Reads a document.
-pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "OpenAPI document", reason };
     let text =
         std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
@@ -74,15 +74,15 @@ impl Operation<'_> {
             Ok(made) => {
                 let is_traffic = self.method == "get" || self.wishes.all_methods;
                 let role = match is_traffic {
-                    true => Role::Path,
-                    false => Role::Off(
+                    true => StateRole::Path,
+                    false => StateRole::Off(
                         "of another method than GET, which may change what is stored: a state of each is written, and on no path",
                     ),
                 };
                 if made.servers > 1 && is_traffic {
                     draft.note(format!("the first of {} servers is asked", made.servers));
                 }
-                let mut entry = Entry { role, ..Entry::new(place, made.server, made.state) };
+                let mut entry = DraftEntry { role, ..DraftEntry::new(place, made.server, made.state) };
                 for (what, detail) in made.differs {
                     entry.remarks.differs(what, format!("{}, {detail}", entry.place));
                 }
@@ -98,8 +98,8 @@ impl Operation<'_> {
         }
     }
 
-    fn state(&self) -> Result<Made, (&'static str, String)> {
-        let Place { server, base, count: servers, is_guessed } = self.server()?;
+    fn state(&self) -> Result<OperationState, (&'static str, String)> {
+        let ServerPlace { server, base, count: servers, is_guessed } = self.server()?;
         let parameters = parameters::read(self.document, self.item, self.operation, self.wishes)?;
         let mut path = literal(self.path);
         for (name, value) in &parameters.path {
@@ -115,7 +115,7 @@ impl Operation<'_> {
             Some(id) => state_name(id),
             None => name_of_request(&method, self.path),
         };
-        let mut state = State::new(name, &method, "/");
+        let mut state = DraftState::new(name, &method, "/");
         for (name, value) in &parameters.headers {
             state.add_header(name, value);
         }
@@ -132,10 +132,10 @@ impl Operation<'_> {
         let base = base.trim_end_matches('/');
         let mark = if query.is_empty() { "" } else { "?" };
         state.path = crate::text::target(&format!("{}{path}{mark}{query}", literal(base)));
-        Ok(Made { server, servers, state, differs, optional: parameters.optional })
+        Ok(OperationState { server, servers, state, differs, optional: parameters.optional })
     }
 
-    fn server(&self) -> Result<Place, (&'static str, String)> {
+    fn server(&self) -> Result<ServerPlace, (&'static str, String)> {
         let servers = [self.operation, self.item].map(|own| own.get("servers"));
         let lists = servers.into_iter().chain([self.document.named("servers")]);
         let servers = { lists }.find(|list| !list.items().is_empty());
@@ -151,7 +151,7 @@ impl Operation<'_> {
         };
         let (text, is_guessed) = document::with_scheme(text);
         if text.starts_with('/') || text.is_empty() {
-            return Ok(Place { server: None, base: text, count, is_guessed });
+            return Ok(ServerPlace { server: None, base: text, count, is_guessed });
         }
         let unreadable = || ("of a server whose URL cannot be read", one_line(&text));
         let url = Url::parse(&text).map_err(|_| unreadable())?;
@@ -159,7 +159,7 @@ impl Operation<'_> {
             return Err(("of another scheme than HTTP", one_line(&text)));
         }
         let base = url[Position::BeforePath..Position::AfterPath].to_owned();
-        Ok(Place { server: Some(url), base, count, is_guessed })
+        Ok(ServerPlace { server: Some(url), base, count, is_guessed })
     }
 
     /// The first media type of a reply that succeeds.
@@ -176,7 +176,7 @@ impl Operation<'_> {
 }
 
 /// Place of an operation's server.
-struct Place {
+struct ServerPlace {
     /// None where the document says nothing but a path.
     server: Option<Url>,
     /// The path that begins those of its operations.
@@ -188,10 +188,10 @@ struct Place {
 }
 
 /// A state, and what is to be said of it.
-struct Made {
+struct OperationState {
     server: Option<Url>,
     servers: usize,
-    state: State,
+    state: DraftState,
     differs: Vec<(&'static str, String)>,
     optional: u64,
 }

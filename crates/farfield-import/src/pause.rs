@@ -4,7 +4,7 @@
 //! that of the entry behind it. The pause of the first entry is behind the last, since a session begins with
 //! a request.
 
-use crate::draft::{Draft, Entry, Role};
+use crate::draft::{Draft, DraftEntry, StateRole};
 use crate::text::quoted;
 use farfield_base::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,8 +119,8 @@ impl Draft {
         }
         // States before and behind the load have no think times.
         unpaused.extend(taken.iter().filter(|own| {
-            let Entry { role, pause, .. } = &self.entries()[**own];
-            matches!(role, Role::SetUp | Role::TearDown) && *pause != Pause::default()
+            let DraftEntry { role, pause, .. } = &self.entries()[**own];
+            matches!(role, StateRole::SetUp | StateRole::TearDown) && *pause != Pause::default()
         }));
         for number in unpaused {
             let place = self.entry(number).place.clone();

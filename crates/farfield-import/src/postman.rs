@@ -9,14 +9,14 @@ mod script;
 mod variables;
 
 use crate::checks::{Checks, is_sound_extraction};
-use crate::draft::{Draft, Entry, Settings};
+use crate::draft::{Draft, DraftEntry, DraftSettings};
 use crate::holes::{Variables, template};
 use crate::node::Node;
-use crate::state::{EXTRACTIONS_MAX, State};
+use crate::state::{DraftState, EXTRACTIONS_MAX};
 use crate::text::{literal, one_line, quoted, state_name};
-use crate::{ImportError, Source, Wishes};
+use crate::{ImportError, ImportSource, Wishes};
 use farfield_traffic::file::Load;
-use script::{Finding, Script};
+use script::{Script, Statement};
 use variables::Braces;
 
 /// Bytes of scripts that are looked at: those of a folder are looked at for each request in it.
@@ -28,7 +28,7 @@ const SCRIPTS_OF_ONE_MAX: usize = 100;
 const UNTESTED: &str = "without statements of their scripts that have no equivalent";
 
 /// Reads a collection.
-pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "Postman collection", reason };
     let root = Node::of_json(source.bytes).map_err(unreadable)?;
     // As its programming interface returns it.
@@ -55,7 +55,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         );
     }
     // As in Postman's runner, where a test that fails ends nothing.
-    Settings::set(&mut draft.settings.session, "on-failure", quoted("go-on"));
+    DraftSettings::set(&mut draft.settings.session, "on-failure", quoted("go-on"));
     Ok(())
 }
 
@@ -160,8 +160,8 @@ impl Reader<'_, '_> {
             ));
         }
         self.adds_fields = true;
-        let entry = Entry::new(place, made.server, state).with(differs);
-        self.draft.take(Entry { base: made.base, ..entry });
+        let entry = DraftEntry::new(place, made.server, state).with(differs);
+        self.draft.take(DraftEntry { base: made.base, ..entry });
     }
 
     fn script(&mut self, script: &Node) -> Script {
@@ -184,7 +184,7 @@ impl Reader<'_, '_> {
             passed_over += script.passed_over;
             for finding in script.findings {
                 match finding {
-                    Finding::Set(name, value) => self.variables.set(&name, &value),
+                    Statement::Set(name, value) => self.variables.set(&name, &value),
                     _ => passed_over += 1,
                 }
             }
@@ -193,7 +193,7 @@ impl Reader<'_, '_> {
     }
 
     /// Scripts behind the request: checks and extractions. The statements that are passed over.
-    fn behind(&mut self, scope: &Scope<'_>, state: &mut State) -> usize {
+    fn behind(&mut self, scope: &Scope<'_>, state: &mut DraftState) -> usize {
         let mut passed_over = 0;
         let mut checks = Checks::default();
         for script in &scope.behind {
@@ -206,14 +206,14 @@ impl Reader<'_, '_> {
                     passed_over += 1;
                 }
                 match finding {
-                    Finding::Set(name, value) => self.variables.set(&name, &value),
-                    Finding::Extract(..) if state.extract.len() == EXTRACTIONS_MAX => passed_over += 1,
-                    Finding::Extract(name, source) if is_sound_extraction(&source) => {
+                    Statement::Set(name, value) => self.variables.set(&name, &value),
+                    Statement::Extract(..) if state.extract.len() == EXTRACTIONS_MAX => passed_over += 1,
+                    Statement::Extract(name, source) if is_sound_extraction(&source) => {
                         let name = self.variables.find(&name);
                         state.extract.retain(|(own, _)| *own != name);
                         state.extract.push((name, source));
                     }
-                    Finding::Extract(..) => passed_over += 1,
+                    Statement::Extract(..) => passed_over += 1,
                     _ => {}
                 }
             }

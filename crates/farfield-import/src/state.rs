@@ -19,7 +19,7 @@ pub const EXTRACTIONS_MAX: usize = 300;
 
 /// A state.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
+pub struct DraftState {
     /// Its name, which need not be unique yet.
     pub name: String,
     /// The method, where it is not GET.
@@ -51,11 +51,11 @@ pub enum Body {
     File(String),
 }
 
-impl State {
+impl DraftState {
     /// A state that asks for `path`, a template, with `method`.
-    pub fn new(name: String, method: &str, path: &str) -> State {
+    pub fn new(name: String, method: &str, path: &str) -> DraftState {
         let path = crate::text::target(path);
-        State { name, method: method.to_owned(), path, ..State::default() }
+        DraftState { name, method: method.to_owned(), path, ..DraftState::default() }
     }
 
     /// Adds a header field. Several of one name are one, with commas between the values (RFC 9110 section
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_state_is_written_and_read() {
-        let mut state = State::new("a".into(), "PUT", "/x y?${v}");
+        let mut state = DraftState::new("a".into(), "PUT", "/x y?${v}");
         state.add_header("X-A", " 1 ");
         state.add_header("x-a", "2");
         state.add_header("Connection", "close");
@@ -293,13 +293,13 @@ mod tests {
         assert_eq!(state.headers, [("x-a".into(), "1, 2".into()), ("cookie".into(), "a=1; b=2".into())]);
         assert!(state.toml().contains("extract.\"v.w\" = "), "{}", state.toml());
         for (path, header) in [("x", ""), ("/", "bad name"), ("/${", "")] {
-            let mut state = State::new("a".into(), "GET", path);
+            let mut state = DraftState::new("a".into(), "GET", path);
             if !header.is_empty() {
                 state.add_header(header, "1");
             }
             assert!(state.problem().is_some(), "{path} {header}");
         }
-        let state = State::new("a".into(), "get", "/");
+        let state = DraftState::new("a".into(), "get", "/");
         assert!(state.problem().expect("lower case").contains("`get` is not a method"));
     }
 
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn credentials_are_found_wherever_they_are_sent() {
         let of = |body: &str, embedded: &str| {
-            let mut state = State::new("a".into(), "POST", "/");
+            let mut state = DraftState::new("a".into(), "POST", "/");
             state.body = Some(Body::Text(body.into()));
             state.embedded.push(embedded.into());
             state.secrets()
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn credentials_are_named() {
-        let mut state = State::new("a".into(), "POST", "/?api_key=1&q=2");
+        let mut state = DraftState::new("a".into(), "POST", "/?api_key=1&q=2");
         state.add_header("Authorization", "Bearer x");
         state.add_header("X-Token", "${env.T}");
         state.add_header("Proxy-Authorization", "Bearer ${token}");
@@ -328,7 +328,7 @@ mod tests {
         state.body = Some(Body::Text("name=a&passwd=b".into()));
         assert_eq!(state.secrets(), ["authorization", "api_key", "passwd"]);
         state.secret = vec!["x-key".into()];
-        let part = |name: &str, content: &str| crate::multipart::Part {
+        let part = |name: &str, content: &str| crate::multipart::FormPart {
             name: name.into(),
             content: content.into(),
             ..Default::default()

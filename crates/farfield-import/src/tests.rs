@@ -1,16 +1,16 @@
 //! Documents whose parts lie between modules: which server is asked, which files are read, what is counted.
 
-use crate::{ImportError, Imported, Kind, Source, Wishes, import, import_words};
+use crate::{DocumentKind, ImportError, ImportSource, Imported, Wishes, import, import_words};
 use std::io;
 use std::path::Path;
 
-pub(crate) fn of(kind: Kind, text: &str, wishes: &Wishes) -> Result<Imported, ImportError> {
+pub(crate) fn of(kind: DocumentKind, text: &str, wishes: &Wishes) -> Result<Imported, ImportError> {
     let mut load = |_: &Path| -> io::Result<Vec<u8>> { Ok(b"CONTENT".to_vec()) };
-    import(kind, Source { name: "a", bytes: text.as_bytes(), load: &mut load }, wishes)
+    import(kind, ImportSource { name: "a", bytes: text.as_bytes(), load: &mut load }, wishes)
 }
 
 fn curl(text: &str) -> Imported {
-    of(Kind::Curl, text, &Wishes::default()).expect(text)
+    of(DocumentKind::Curl, text, &Wishes::default()).expect(text)
 }
 
 fn left_out(imported: &Imported) -> Vec<&'static str> {
@@ -26,7 +26,7 @@ fn a_document_names_no_file_elsewhere() {
     let item = r#"{"name": "a", "request": {"method": "POST", "url": "http://a/",
         "body": {"mode": "file", "file": {"src": "/proc/self/environ"}}}}"#;
     let text = format!(r#"{{"item": [{item}]}}"#);
-    let error = of(Kind::Postman, &text, &Wishes::default()).expect_err("nothing is left");
+    let error = of(DocumentKind::Postman, &text, &Wishes::default()).expect_err("nothing is left");
     assert!(error.to_string().contains(crate::files::OUTSIDE), "{error}");
     let words = ["http://a/", "-d", "@/etc/motd"].map(str::to_owned);
     let mut load = |_: &Path| -> io::Result<Vec<u8>> { Ok(b"CONTENT".to_vec()) };
@@ -42,7 +42,7 @@ fn what_a_variable_names_goes_to_no_other_server() {
     assert_eq!((imported.reading.taken, imported.reading.left_out()), (1, 1));
     let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
     let text = "curl $A/1\ncurl $A/2\ncurl $B/3\ncurl http://a.example/4";
-    let imported = of(Kind::Curl, text, &wishes).expect("the target's");
+    let imported = of(DocumentKind::Curl, text, &wishes).expect("the target's");
     assert_eq!((imported.reading.taken, imported.reading.left_out()), (2, 2));
 }
 
@@ -62,7 +62,7 @@ fn variables_of_a_query_are_sent() {
 #[test]
 fn entries_and_their_text_are_bounded() {
     let text = format!("A={}\n{}", "x".repeat(1 << 20), "curl http://h/ -d \"$A\"\n".repeat(70));
-    assert!(of(Kind::Curl, &text, &Wishes::default()).is_err(), "variables of a script");
+    assert!(of(DocumentKind::Curl, &text, &Wishes::default()).is_err(), "variables of a script");
     let example = format!(r#"{{"example": "{}"}}"#, "x".repeat(1 << 20));
     let body = r##"{"content": {"application/json": {"schema": {"$ref": "#/x-a"}}}}"##;
     let paths: Vec<String> =
@@ -70,7 +70,8 @@ fn entries_and_their_text_are_bounded() {
     let paths = paths.join(", ");
     let text = format!(r#"{{"openapi": "3.0.0", "x-a": {example}, "paths": {{{paths}}}}}"#);
     let target = "http://127.0.0.1/".parse().ok();
-    let imported = of(Kind::OpenApi, &text, &Wishes { target, all_methods: true, ..Wishes::default() });
+    let imported =
+        of(DocumentKind::OpenApi, &text, &Wishes { target, all_methods: true, ..Wishes::default() });
     assert_eq!(imported.expect("some").reading.taken, 63);
 }
 
@@ -84,7 +85,7 @@ fn elements_that_are_not_known_are_counted() {
     let text = format!(
         "<jmeterTestPlan><hashTree><TestPlan/><hashTree><ThreadGroup/><hashTree>{sampler}{others}</hashTree></hashTree></hashTree></jmeterTestPlan>"
     );
-    let imported = of(Kind::JMeter, &text, &Wishes::default()).expect("a sampler");
+    let imported = of(DocumentKind::JMeter, &text, &Wishes::default()).expect("a sampler");
     assert_eq!((imported.reading.taken, imported.reading.left_out()), (1, 4));
     assert!(imported.reading.differing[0].what.contains("`Host`"), "{:?}", imported.reading);
 }
@@ -95,7 +96,7 @@ fn plan(elements: &str) -> Imported {
         "<jmeterTestPlan><hashTree><TestPlan/><hashTree><ThreadGroup><stringProp name=\"ThreadGroup.num_threads\">1</stringProp></ThreadGroup>\
          <hashTree>{elements}</hashTree></hashTree></hashTree></jmeterTestPlan>"
     );
-    of(Kind::JMeter, &text, &Wishes::default()).expect(&text)
+    of(DocumentKind::JMeter, &text, &Wishes::default()).expect(&text)
 }
 
 fn sampler(name: &str) -> String {
@@ -147,7 +148,7 @@ fn an_action_that_pauses_is_a_think_time() {
 fn a_server_without_a_scheme_is_asked_by_http() {
     let of = |server: &str, wishes: &Wishes| {
         let text = format!("openapi: 3.0.0\nservers: [{{url: '{server}'}}]\npaths: {{/a: {{get: {{}}}}}}\n");
-        super::tests::of(Kind::OpenApi, &text, wishes)
+        super::tests::of(DocumentKind::OpenApi, &text, wishes)
     };
     for (server, target, path) in [
         ("localhost:9000", "http://localhost:9000/", "/a"),
@@ -177,9 +178,9 @@ fn a_server_without_a_scheme_is_asked_by_http() {
 fn a_url_that_is_a_path_goes_to_the_target() {
     let text = r#"{"item": [{"name": "a", "request": {"url": {"host": ["{{baseUrl}}"], "path": ["a", "b"]}}},
         {"name": "c", "request": "/c?d=1"}], "variable": [{"key": "baseUrl", "value": "/"}]}"#;
-    assert_eq!(of(Kind::Postman, text, &Wishes::default()), Err(ImportError::NoServer));
+    assert_eq!(of(DocumentKind::Postman, text, &Wishes::default()), Err(ImportError::NoServer));
     let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
-    let imported = of(Kind::Postman, text, &wishes).expect("the target's");
+    let imported = of(DocumentKind::Postman, text, &wishes).expect("the target's");
     for path in ["path = \"/a/b\"", "path = \"/c?d=1\""] {
         assert!(imported.scenario.contains(path), "{}", imported.scenario);
     }
@@ -195,22 +196,22 @@ fn entries_without_instants_are_asked_for_in_their_order() {
     let at = |second: u32| format!(r#", "startedDateTime": "2026-01-01T00:00:0{second}Z""#);
     let archive = |entries: &[String]| format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(", "));
     let text = archive(&[entry("b", ""), entry("a", r#", "startedDateTime": "yesterday""#)]);
-    let imported = of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    let imported = of(DocumentKind::Har, &text, &Wishes::default()).expect("an archive");
     assert_eq!(thinks(&imported).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     assert_eq!((imported.reading.taken, imported.reading.differing[0].count), (2, 2));
     let text = archive(&[entry("c", &at(5)), entry("d", ""), entry("e", &at(1))]);
-    let imported = of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    let imported = of(DocumentKind::Har, &text, &Wishes::default()).expect("an archive");
     let seconds: Vec<String> =
         thinks(&imported).into_iter().map(|(name, think)| name + " " + &think).collect();
     assert_eq!(seconds, ["e 4s", "c 0s", "d 0s"]);
     assert_eq!(imported.reading.differing[0].first, "entry 2, http://h/d");
     let text = archive(&[entry("a", "").replace("http", "ws")]);
-    let error = of(Kind::Har, &text, &Wishes::default()).expect_err("nothing");
+    let error = of(DocumentKind::Har, &text, &Wishes::default()).expect_err("nothing");
     assert!(error.to_string().starts_with("has nothing that could be asked for: 1 of 1"), "{error}");
     let text = archive(&[entry("a", "").replace("http://", "ws://user:word@\\nforged: ")]);
-    let error = of(Kind::Har, &text, &Wishes::default()).expect_err("nothing").to_string();
+    let error = of(DocumentKind::Har, &text, &Wishes::default()).expect_err("nothing").to_string();
     assert!(!error.contains(['\n', '\u{1b}']) && !error.contains("word@"), "{error}");
-    let error = of(Kind::Har, "{\"log\": {}}", &Wishes::default()).expect_err("no archive");
+    let error = of(DocumentKind::Har, "{\"log\": {}}", &Wishes::default()).expect_err("no archive");
     assert!(error.to_string().starts_with("is no HTTP Archive: missing field"), "{error}");
 }
 
@@ -219,20 +220,20 @@ fn entries_without_instants_are_asked_for_in_their_order() {
 fn a_server_in_parts_is_left_out() {
     let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
     for url in ["$HOST:8080/health", "${SUB}.example.com/users", "$A$B/x"] {
-        let error = of(Kind::Curl, &format!("curl \"{url}\""), &wishes).expect_err(url);
+        let error = of(DocumentKind::Curl, &format!("curl \"{url}\""), &wishes).expect_err(url);
         assert!(error.to_string().contains(crate::text::SERVER_IN_PARTS), "{url}: {error}");
     }
     for url in ["{{sub}}.example.com/users", "{{scheme}}://127.0.0.1:8080/b", "{{host}}:80/"] {
         let text = format!(r#"{{"item": [{{"name": "a", "request": "{url}"}}]}}"#);
-        let error = of(Kind::Postman, &text, &wishes).expect_err(url);
+        let error = of(DocumentKind::Postman, &text, &wishes).expect_err(url);
         assert!(error.to_string().contains(crate::text::SERVER_IN_PARTS), "{url}: {error}");
     }
     for text in ["curl \"$HOST\"", "curl \"$HOST/a\"", "curl \"$HOST?a\""] {
-        assert_eq!(of(Kind::Curl, text, &wishes).expect(text).reading.taken, 1, "{text}");
+        assert_eq!(of(DocumentKind::Curl, text, &wishes).expect(text).reading.taken, 1, "{text}");
     }
     // Braces within braces end where they do.
-    let error =
-        of(Kind::Curl, "curl \"http://h/${A:-${B}}\"", &wishes).expect_err("a default with a variable");
+    let error = of(DocumentKind::Curl, "curl \"http://h/${A:-${B}}\"", &wishes)
+        .expect_err("a default with a variable");
     assert!(error.to_string().contains("with a parameter of a shell's script"), "{error}");
 }
 
@@ -241,13 +242,13 @@ fn a_server_in_parts_is_left_out() {
 fn what_is_said_is_short_and_on_one_line() {
     let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
     let text = "curl 'http://h/?password%0Awarning:%20forged=1'";
-    let imported = of(Kind::Curl, text, &Wishes::default()).expect(text);
+    let imported = of(DocumentKind::Curl, text, &Wishes::default()).expect(text);
     assert_eq!(imported.secrets[0].0, "password warning: forged");
     let name = "x".repeat(100_000);
     let text = format!(r#"{{"item": [{{"name": "a", "request": "{{{{{name}}}}}/a"}}]}}"#);
-    let imported = of(Kind::Postman, &text, &wishes).expect("the target's");
+    let imported = of(DocumentKind::Postman, &text, &wishes).expect("the target's");
     assert!(imported.notes.iter().all(|note| note.len() < 600), "{:?}", imported.notes);
-    let error = of(Kind::Curl, &format!("curl --{name} http://h/"), &wishes).expect_err("no option");
+    let error = of(DocumentKind::Curl, &format!("curl --{name} http://h/"), &wishes).expect_err("no option");
     assert!(error.to_string().len() < 600, "{}", error.to_string().len());
     assert_eq!(curl("curl --max-time 0 http://h/").reading.taken, 1);
 }
@@ -264,7 +265,7 @@ fn long_lists_are_read_at_once() {
     let text = format!(
         r#"{{"item": [{{"name": "a", "request": {{"url": {{"raw": "http://h{segments}", "variable": [{values}]}}}}}}]}}"#
     );
-    let imported = of(Kind::Postman, &text, &wishes).expect("a path of many parts");
+    let imported = of(DocumentKind::Postman, &text, &wishes).expect("a path of many parts");
     assert!(imported.scenario.contains("/49998/49999\""), "{}", imported.scenario.len());
 
     let names = list(&|at| format!("\"p{at}\""), ",");
@@ -276,7 +277,7 @@ fn long_lists_are_read_at_once() {
         r#"{{"openapi": "3.0.0", "paths": {{"/": {{"post": {{"requestBody": {{"content": {{"application/json": {{"schema": {schema}}}}}}}}}}}}}}}"#
     );
     let wishes = Wishes { all_methods: true, ..wishes };
-    let imported = of(Kind::OpenApi, &text, &wishes).expect("an object of many members");
+    let imported = of(DocumentKind::OpenApi, &text, &wishes).expect("an object of many members");
     assert!(imported.scenario.contains(r#"body = '{"a":1}'"#), "{}", imported.scenario);
 }
 
@@ -286,7 +287,8 @@ fn a_server_has_the_values_of_its_variables() {
         let text =
             format!("openapi: 3.0.0\nservers: [{server}]\npaths: {{/a: {{get: {{}}, get: {{x: 1}}}}}}\n");
         let values = given.map(|own| ("b".to_owned(), own.to_owned())).into_iter().collect();
-        let imported = super::tests::of(Kind::OpenApi, &text, &Wishes { values, ..Wishes::default() });
+        let imported =
+            super::tests::of(DocumentKind::OpenApi, &text, &Wishes { values, ..Wishes::default() });
         imported.map(|own| (own.target, own.reading.taken))
     };
     let server = "{url: 'http://{a}.{b}/', variables: {a: {default: x}, b: {default: z}}}";
@@ -337,7 +339,7 @@ fn a_pause_before_a_request_that_is_left_out_is_not_lost() {
     let bytes = r#", "postData": {"mimeType": "a/b", "text": "/w==", "encoding": "base64"}"#;
     let text =
         format!(r#"{{"log": {{"entries": [{}, {}, {}]}}}}"#, entry(0, ""), entry(2, bytes), entry(5, ""));
-    let imported = super::tests::of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    let imported = super::tests::of(DocumentKind::Har, &text, &Wishes::default()).expect("an archive");
     assert_eq!(left_out(&imported), ["whose body is no text in UTF-8"]);
     assert_eq!(thinks(&imported), [of("post-p0", "4s"), of("post-p5", "0s")]);
 }
@@ -355,12 +357,12 @@ fn remarks_are_of_requests_that_are_taken() {
     let imported = plan(&[parsing("x").replace(">h<", ">other<"), parsing("a"), sampler("b")].concat());
     assert_eq!(differing(&imported), [(1, "sampler 2, a".to_owned())]);
     let text = "swagger: '2.0'\nhost: h\nsecurity: [{key: []}]\npaths: {/a: {get: {}, put: {}}}\n";
-    let imported = of(Kind::OpenApi, text, &Wishes::default()).expect("a GET");
+    let imported = of(DocumentKind::OpenApi, text, &Wishes::default()).expect("a GET");
     assert_eq!(differing(&imported), [(1, "GET /a, scheme `key`".to_owned())]);
     // In an archive that has a field that cannot be sent, and no body.
     let text = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "http://h/a"}}, {"request": {"method": "POST",
         "url": "http://h/b", "headers": [{"name": "no name", "value": ""}], "bodySize": 5}}]}}"#;
-    let imported = of(Kind::Har, text, &Wishes::default()).expect("a GET");
+    let imported = of(DocumentKind::Har, text, &Wishes::default()).expect("a GET");
     assert_eq!(left_out(&imported), ["whose body the archive does not have"]);
     assert_eq!(differing(&imported), [(1, "entry 1, http://h/a".to_owned())]);
 }
@@ -371,8 +373,8 @@ fn files_are_named_from_where_the_scenario_stands() {
     let wishes = Wishes { folder: Some("/d".into()), ..Wishes::default() };
     let text = "curl https://h/ --cacert ca.pem --key /k.pem --cert c.pem -T b.bin --unix-socket s";
     let mut load = |_: &Path| -> io::Result<Vec<u8>> { Ok(vec![0xff]) };
-    let source = Source { name: "a", bytes: text.as_bytes(), load: &mut load };
-    let imported = import(Kind::Curl, source, &wishes).expect(text);
+    let source = ImportSource { name: "a", bytes: text.as_bytes(), load: &mut load };
+    let imported = import(DocumentKind::Curl, source, &wishes).expect(text);
     for line in [
         "body = { file = \"/d/b.bin\" }",
         "ca = \"/d/ca.pem\"",
@@ -412,8 +414,8 @@ fn a_unix_socket_is_asked_as_curl_asks_it() {
     assert!(imported.notes.iter().any(|note| note.contains("`/run/a.sock`")), "{:?}", imported.notes);
     let imported = curl("curl --abstract-unix-socket a http://h/1");
     assert!(imported.scenario.contains("unix-socket = \"@a\""), "{}", imported.scenario);
-    let error =
-        of(Kind::Curl, "curl --unix-socket $S http://h/", &Wishes::default()).expect_err("a variable");
+    let error = of(DocumentKind::Curl, "curl --unix-socket $S http://h/", &Wishes::default())
+        .expect_err("a variable");
     assert!(error.to_string().contains("to a Unix socket whose name is a variable"), "{error}");
 }
 
@@ -430,7 +432,7 @@ fn what_chromium_says_a_script_asked_for_is_no_object() {
     let cookie = r#", {"name": "Cookie", "value": "s=1"}"#;
     let of_archive = |entries: &[String]| {
         let text = format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.join(","));
-        of(Kind::Har, &text, &Wishes::default()).expect("a page")
+        of(DocumentKind::Har, &text, &Wishes::default()).expect("a page")
     };
     let page = entry(0, "GET", "/", "document", "");
     let image = entry(1, "GET", "/i.png?v=1", "image", cookie);
@@ -463,7 +465,8 @@ fn what_is_once_is_of_the_first_command_taken() {
     assert!(differing[0].first.contains("http://h/3"), "{differing:?}");
     // The target of `--target` has the word, and not the order of commands.
     let target = "http://other/".parse().ok();
-    let imported = of(Kind::Curl, &text, &Wishes { target, ..Wishes::default() }).expect("one of two");
+    let imported =
+        of(DocumentKind::Curl, &text, &Wishes { target, ..Wishes::default() }).expect("one of two");
     assert!(
         has(&imported, "proxy = \"http://p:1080\"") && !has(&imported, "cookies"),
         "{}",
@@ -489,7 +492,7 @@ fn proxies_and_parameters_are_said_of_what_is_asked() {
     let schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
     let text =
         format!(r#"{{"info": {{"name": "c", "schema": "{schema}"}}, "item": [{proxied}, {disabled}]}}"#);
-    let imported = of(Kind::Postman, &text, &Wishes::default()).expect("a collection");
+    let imported = of(DocumentKind::Postman, &text, &Wishes::default()).expect("a collection");
     assert!(said(&imported)[0].0.starts_with("without their proxy") && said(&imported)[0].1 == 1);
     let named = sampler("a").replace(
         "<stringProp name=\"HTTPSampler.path\">",
@@ -507,10 +510,10 @@ fn proxies_and_parameters_are_said_of_what_is_asked() {
         )
     };
     let both = text(&format!(r#""get": {{"responses": {{}}}}, "delete": {{{parameter}}}"#));
-    let imported = of(Kind::OpenApi, &both, &Wishes::default()).expect("a document");
+    let imported = of(DocumentKind::OpenApi, &both, &Wishes::default()).expect("a document");
     assert_eq!((said(&imported), imported.notes.len()), (Vec::new(), 0));
     let imported =
-        of(Kind::OpenApi, &both, &Wishes { all_methods: true, ..Wishes::default() }).expect("both");
+        of(DocumentKind::OpenApi, &both, &Wishes { all_methods: true, ..Wishes::default() }).expect("both");
     assert!(said(&imported)[0].0.starts_with("without their optional parameters"), "{:?}", said(&imported));
 }
 
@@ -519,7 +522,8 @@ fn proxies_and_parameters_are_said_of_what_is_asked() {
 fn named_hosts_are_taken_along() {
     let text = "curl http://shop/1\ncurl http://shop/2\ncurl https://api:8443/v1?a=b\ncurl http://ads/3";
     let hosts = vec!["https://api:8443/".parse().expect("a URL")];
-    let imported = of(Kind::Curl, text, &Wishes { hosts, ..Wishes::default() }).expect("three of four");
+    let imported =
+        of(DocumentKind::Curl, text, &Wishes { hosts, ..Wishes::default() }).expect("three of four");
     assert_eq!((imported.reading.taken, left_out(&imported)), (3, vec!["of another server"]));
     assert!(imported.scenario.contains("[[host]]\nurl = \"https://api:8443/\"\n"), "{}", imported.scenario);
     assert!(imported.scenario.contains("path = \"https://api:8443/v1?a=b\""), "{}", imported.scenario);

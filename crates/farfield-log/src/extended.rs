@@ -13,7 +13,7 @@ use memchr::memchr;
 
 /// The columns of the lines, and the directives so far.
 #[derive(Debug, Clone)]
-pub(crate) struct Fields {
+pub(crate) struct ExtendedFields {
     columns: Vec<Column>,
     /// The day of the last `#Date:` line, for logs that have the time alone.
     date: Option<[u8; 10]>,
@@ -59,9 +59,15 @@ impl Column {
     }
 }
 
-impl Fields {
-    pub(crate) fn new(transfer: Option<TransferUnit>) -> Fields {
-        Fields { columns: Vec::new(), date: None, transfer, usual: TransferUnit::Seconds, joined: Vec::new() }
+impl ExtendedFields {
+    pub(crate) fn new(transfer: Option<TransferUnit>) -> ExtendedFields {
+        ExtendedFields {
+            columns: Vec::new(),
+            date: None,
+            transfer,
+            usual: TransferUnit::Seconds,
+            joined: Vec::new(),
+        }
     }
 
     pub(crate) fn parse<'a>(&'a mut self, line: &'a [u8]) -> Parsed<'a> {

@@ -3,7 +3,7 @@
 
 use crate::pattern::{Pattern, PatternError};
 use crate::programs::{PROGRAMS, Program};
-use crate::{FieldMap, Line, LogFormat, LogParser, LogReader, TransferUnit};
+use crate::{FieldMap, LogFormat, LogLine, LogParser, LogReader, TransferUnit};
 
 /// The mark at the beginning of a text that says that it is UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -129,7 +129,7 @@ impl LogFormat {
         let mut best: Option<((bool, usize), LogFormat)> = None;
         for format in candidates {
             let mut parser = LogParser::new(&format);
-            let reads = |line: &&&[u8]| matches!(parser.parse(line), Line::Request(_));
+            let reads = |line: &&&[u8]| matches!(parser.parse(line), LogLine::Request(_));
             let count = lines.iter().filter(reads).count();
             let found = (parser.is_carried(), count);
             if count > 0 && best.as_ref().is_none_or(|(most, _)| found > *most) {
@@ -226,7 +226,7 @@ mod tests {
             };
             assert_eq!(LogFormat::detect(line.as_bytes()).as_ref(), Some(&named), "{name}: {line}");
             let mut parser = LogParser::new(&named);
-            let Line::Request(record) = parser.parse(line.as_bytes()) else { panic!("{name}: {line}") };
+            let LogLine::Request(record) = parser.parse(line.as_bytes()) else { panic!("{name}: {line}") };
             let text = |bytes| std::str::from_utf8(bytes).expect("text");
             let (client, method, path) = (text(record.client), text(record.method), text(record.path));
             let transfer = record.transfer.map(|time| time.as_ns() / 1_000_000);

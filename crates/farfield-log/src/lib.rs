@@ -25,7 +25,7 @@ mod timestamp;
 
 pub use compressed::{Compression, decompressed};
 pub use json::{FieldMap, TransferUnit};
-pub use parser::{Line, LogFormat, LogParser, Record};
+pub use parser::{LogFormat, LogLine, LogParser, Record};
 pub use pattern::{Pattern, PatternError};
-pub use reader::{LogReader, ReadError, ReadTally, Shown};
+pub use reader::{LogReader, ReadError, ReadTally, UnreadLine};
 pub use timestamp::rfc3339;

@@ -57,7 +57,7 @@ pub struct Record<'a> {
 
 /// Content of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Line<'a> {
+pub enum LogLine<'a> {
     /// A request.
     Request(Record<'a>),
     /// Nothing to count: an empty line, a comment, a note of the server.
@@ -79,7 +79,7 @@ pub struct LogParser {
 #[derive(Debug, Clone)]
 enum FormatState {
     Common(Option<TransferUnit>),
-    Extended(extended::Fields),
+    Extended(extended::ExtendedFields),
     Json(Box<json::Json>),
     Gn,
     Pattern(Pattern),
@@ -102,7 +102,9 @@ impl LogParser {
     pub fn new(format: &LogFormat) -> LogParser {
         let format = match format {
             LogFormat::Common { transfer } => FormatState::Common(*transfer),
-            LogFormat::Extended { transfer } => FormatState::Extended(extended::Fields::new(*transfer)),
+            LogFormat::Extended { transfer } => {
+                FormatState::Extended(extended::ExtendedFields::new(*transfer))
+            }
             LogFormat::Json(map) => FormatState::Json(Box::new(json::Json::new(FieldMap::clone(map)))),
             LogFormat::Gn => FormatState::Gn,
             LogFormat::Pattern(pattern) => FormatState::Pattern(pattern.clone()),
@@ -111,10 +113,10 @@ impl LogParser {
     }
 
     /// Reads `line`, which has no line feed at its end. Any bytes are accepted.
-    pub fn parse<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
+    pub fn parse<'a>(&'a mut self, line: &'a [u8]) -> LogLine<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
-            return Line::Nothing;
+            return LogLine::Nothing;
         }
         let is_carried = self.is_carried.unwrap_or_else(|| self.decide(line));
         let line = match is_carried {
@@ -122,10 +124,10 @@ impl LogParser {
             false => line,
         };
         match self.format.parse(line) {
-            Ok(Some(record)) => Line::Request(record),
-            Ok(None) => Line::Nothing,
-            Err(_) if line.starts_with(b"#") => Line::Nothing,
-            Err(Broken(why)) => Line::Broken(why),
+            Ok(Some(record)) => LogLine::Request(record),
+            Ok(None) => LogLine::Nothing,
+            Err(_) if line.starts_with(b"#") => LogLine::Nothing,
+            Err(Broken(why)) => LogLine::Broken(why),
         }
     }
 

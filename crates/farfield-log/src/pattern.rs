@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<PatternPiece>,
 }
 
 /// Why a text is no layout.
@@ -42,7 +42,7 @@ pub enum PatternError {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Piece {
+enum PatternPiece {
     Literal(Vec<u8>),
     Field(Field),
 }
@@ -83,23 +83,23 @@ impl TryFrom<String> for Pattern {
             };
             let written = &rest[..rest.len() - behind.len()];
             match field {
-                Some(field) => pieces.push(Piece::Field(field)),
+                Some(field) => pieces.push(PatternPiece::Field(field)),
                 None => {
                     let written = if written == "%%" { "%" } else { written };
                     match pieces.last_mut() {
-                        Some(Piece::Literal(literal)) => literal.extend_from_slice(written.as_bytes()),
-                        _ => pieces.push(Piece::Literal(written.as_bytes().to_vec())),
+                        Some(PatternPiece::Literal(literal)) => literal.extend_from_slice(written.as_bytes()),
+                        _ => pieces.push(PatternPiece::Literal(written.as_bytes().to_vec())),
                     }
                 }
             }
             rest = behind;
         }
         join(&mut pieces);
-        if pieces.windows(2).any(|pair| matches!(pair, [Piece::Field(_), Piece::Field(_)])) {
+        if pieces.windows(2).any(|pair| matches!(pair, [PatternPiece::Field(_), PatternPiece::Field(_)])) {
             return Err(PatternError::Beside(text));
         }
         let has = |wanted: &[Field]| {
-            pieces.iter().any(|piece| matches!(piece, Piece::Field(field) if wanted.contains(field)))
+            pieces.iter().any(|piece| matches!(piece, PatternPiece::Field(field) if wanted.contains(field)))
         };
         for (what, fields) in [
             ("time (`%t`, `$time_local`)", &[Field::Time][..]),
@@ -192,38 +192,42 @@ fn variable(text: &str) -> (Option<Field>, &str) {
 }
 
 /// A client and its port are one field: addresses have colons themselves. A path and its query are one, too.
-fn join(pieces: &mut Vec<Piece>) {
+fn join(pieces: &mut Vec<PatternPiece>) {
     let mut at = 0;
     while at < pieces.len() {
         let (joined, length) = match &pieces[at..] {
-            [Piece::Field(Field::Client), Piece::Literal(colon), Piece::Field(Field::Other), ..]
-                if colon == b":" =>
-            {
-                (Field::ClientAndPort, 3)
-            }
-            [Piece::Field(Field::Path), Piece::Literal(mark), Piece::Field(Field::Query), ..]
-                if mark == b"?" =>
-            {
-                (Field::Path, 3)
-            }
-            [Piece::Field(Field::Path), Piece::Field(Field::Query), ..] => (Field::Path, 2),
+            [
+                PatternPiece::Field(Field::Client),
+                PatternPiece::Literal(colon),
+                PatternPiece::Field(Field::Other),
+                ..,
+            ] if colon == b":" => (Field::ClientAndPort, 3),
+            [
+                PatternPiece::Field(Field::Path),
+                PatternPiece::Literal(mark),
+                PatternPiece::Field(Field::Query),
+                ..,
+            ] if mark == b"?" => (Field::Path, 3),
+            [PatternPiece::Field(Field::Path), PatternPiece::Field(Field::Query), ..] => (Field::Path, 2),
             _ => {
                 at += 1;
                 continue;
             }
         };
-        pieces.splice(at..at + length, [Piece::Field(joined)]);
+        pieces.splice(at..at + length, [PatternPiece::Field(joined)]);
     }
 }
 
 impl Pattern {
     pub(crate) fn parse<'a>(&self, line: &'a [u8]) -> Parsed<'a> {
-        let mut found = Found::default();
+        let mut found = LineFields::default();
         let mut rest = line;
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Literal(literal) => rest = after(rest, literal).ok_or(Broken("not of this layout"))?,
-                Piece::Field(field) => {
+                PatternPiece::Literal(literal) => {
+                    rest = after(rest, literal).ok_or(Broken("not of this layout"))?
+                }
+                PatternPiece::Field(field) => {
                     let length = self.length(at, rest).ok_or(Broken("not of this layout"))?;
                     found.take(*field, &rest[..length])?;
                     rest = &rest[length..];
@@ -236,15 +240,15 @@ impl Pattern {
     /// The length of the field that is piece `at`, at the beginning of `rest`.
     fn length(&self, at: usize, rest: &[u8]) -> Option<usize> {
         // Apache's `%t` writes its brackets itself.
-        if self.pieces[at] == Piece::Field(Field::Time) && rest.starts_with(b"[") {
+        if self.pieces[at] == PatternPiece::Field(Field::Time) && rest.starts_with(b"[") {
             return memchr(b']', rest).map(|close| close + 1);
         }
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let Some(Piece::Literal(literal)) = self.pieces.get(at + 1) else {
+        let Some(PatternPiece::Literal(literal)) = self.pieces.get(at + 1) else {
             // The last one.
             return Some(rest.iter().position(is_blank).unwrap_or(rest.len()));
         };
-        let is_status = matches!(self.pieces.get(at + 2), Some(Piece::Field(Field::Status)));
+        let is_status = matches!(self.pieces.get(at + 2), Some(PatternPiece::Field(Field::Status)));
         // Blanks of a run are all ahead of the same text: only the first is tried, or blank lines take long.
         let is_tried = |end: &usize| !literal.starts_with(b" ") || *end == 0 || !is_blank(&rest[*end - 1]);
         (0..rest.len()).filter(is_tried).find(|&end| {
@@ -275,7 +279,7 @@ fn after<'a>(text: &'a [u8], literal: &[u8]) -> Option<&'a [u8]> {
 
 /// The fields of a line.
 #[derive(Debug, Default)]
-struct Found<'a> {
+struct LineFields<'a> {
     at: Option<Instant>,
     client: &'a [u8],
     agent: &'a [u8],
@@ -288,7 +292,7 @@ struct Found<'a> {
     transfer: Option<Duration>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineFields<'a> {
     fn take(&mut self, field: Field, text: &'a [u8]) -> Result<(), Broken> {
         let text = if text == b"-" { &b""[..] } else { text };
         match field {
@@ -332,7 +336,7 @@ impl<'a> Found<'a> {
     }
 
     fn record(self) -> Parsed<'a> {
-        let Found { client, agent, method, referrer, status, bytes, transfer, .. } = self;
+        let LineFields { client, agent, method, referrer, status, bytes, transfer, .. } = self;
         let at = self.at.ok_or(Broken("no time"))?;
         let (of_target, path) = origin_form(self.path);
         let host = if self.host.is_empty() { of_target } else { self.host };

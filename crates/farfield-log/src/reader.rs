@@ -1,7 +1,7 @@
 //! A stream of bytes into lines, and lines into requests.
 
 use crate::layout::BYTE_ORDER_MARK;
-use crate::{Line, LogParser, Record};
+use crate::{LogLine, LogParser, Record};
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -21,12 +21,12 @@ pub struct ReadTally {
     #[serde(default)]
     pub with_transfer: u64,
     /// The first lines that could not be read.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<UnreadLine>,
 }
 
 /// A line that could not be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct UnreadLine {
     /// Number of the line, from 1.
     pub line: u64,
     /// Reason.
@@ -121,22 +121,22 @@ impl LogReader {
     fn line(&mut self, line: &[u8], to: &mut dyn FnMut(&Record<'_>)) {
         self.tally.lines += 1;
         let parsed = if line.len() > Self::LINE_MAX {
-            Line::Broken("longer than 64 KiB")
+            LogLine::Broken("longer than 64 KiB")
         } else {
             self.parser.parse(line)
         };
         match parsed {
-            Line::Request(record) => {
+            LogLine::Request(record) => {
                 self.tally.requests += 1;
                 self.tally.with_transfer += u64::from(record.transfer.is_some());
                 to(&record);
             }
-            Line::Nothing => self.tally.nothing += 1,
-            Line::Broken(why) => {
+            LogLine::Nothing => self.tally.nothing += 1,
+            LogLine::Broken(why) => {
                 self.tally.broken += 1;
                 if self.tally.shown.len() < Self::SHOWN_MAX {
                     let text = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
-                    self.tally.shown.push(Shown { line: self.tally.lines, why: why.to_owned(), text });
+                    self.tally.shown.push(UnreadLine { line: self.tally.lines, why: why.to_owned(), text });
                 }
             }
         }

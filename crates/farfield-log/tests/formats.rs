@@ -1,7 +1,7 @@
 //! Lines of each format into requests: good lines, broken lines, any bytes at all.
 
 use farfield_base::{Duration, Instant};
-use farfield_log::{FieldMap, Line, LogFormat, LogParser, LogReader, Record, TransferUnit, decompressed};
+use farfield_log::{FieldMap, LogFormat, LogLine, LogParser, LogReader, Record, TransferUnit, decompressed};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::io::Read;
@@ -530,7 +530,7 @@ proptest! {
             "{client} - - [{day:02}/Feb/2001:10:20:{second:02} +0000] \"GET {path} HTTP/1.1\" {status} {bytes} \"-\" \"{agent}\"",
         );
         let mut parser = LogParser::new(&COMMON);
-        let Line::Request(record) = parser.parse(line.as_bytes()) else { panic!("not read: {line}") };
+        let LogLine::Request(record) = parser.parse(line.as_bytes()) else { panic!("not read: {line}") };
         let found = owned(&record);
         prop_assert_eq!((found.client, found.path, found.agent), (client, path, agent));
         prop_assert_eq!((found.status, found.bytes), (status, Some(u64::from(bytes))));

@@ -33,7 +33,8 @@ pub struct Examined {
 /// A resource that can give out, in the order of explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+#[schemars(rename = "Cause")]
+pub enum BottleneckCause {
     /// A worker of the generator used its processor fully.
     Generator,
     /// The processors that a tier may use, or the one that a process of one thread can use.
@@ -60,7 +61,7 @@ pub enum Cause {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exhausted {
     /// The resource that gave out.
-    pub cause: Cause,
+    pub cause: BottleneckCause,
     /// The tier of the resource, or empty.
     pub tier: String,
     /// The process, thread, listener, disk or interface; empty if it was the tier or the machine as a whole.
@@ -81,7 +82,7 @@ pub struct Exhausted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bottleneck {
     /// The resource that gave out first; null if none did.
-    pub first: Option<Cause>,
+    pub first: Option<BottleneckCause>,
     /// All that gave out, the first one first.
     pub exhausted: Vec<Exhausted>,
     /// The result in one sentence.

@@ -24,13 +24,13 @@ pub const FAILURES_FILE: &str = "failures.txt";
 pub struct Failures {
     names: Vec<String>,
     #[serde(with = "crate::pairs")]
-    kinds: BTreeMap<KindKey, Counted>,
+    kinds: BTreeMap<KindKey, CountedFailures>,
     left_out: u64,
     kept: Vec<SessionFailure>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Counted {
+struct CountedFailures {
     /// Requests due in the measured part.
     count: u64,
     /// Instants at which the first and the last of these failed.
@@ -40,8 +40,8 @@ struct Counted {
     example: Option<(Instant, Box<str>)>,
 }
 
-impl Counted {
-    fn add(&mut self, other: Counted) {
+impl CountedFailures {
+    fn add(&mut self, other: CountedFailures) {
         self.count += other.count;
         self.first = self.first.into_iter().chain(other.first).min();
         self.last = self.last.max(other.last);
@@ -89,13 +89,16 @@ impl Failures {
         let at = inside.then_some(failure.at);
         let found = failure.detail.as_ref().and_then(|detail| detail.found.as_ref());
         let example = found.or(failure.instead.as_ref()).map(|words| (failure.at, words.clone()));
-        self.count(kind_of(failure), Counted { count: u64::from(inside), first: at, last: at, example });
+        self.count(
+            kind_of(failure),
+            CountedFailures { count: u64::from(inside), first: at, last: at, example },
+        );
         if failure.exchange.is_some() || failure.detail.is_some() {
             self.keep(failure.clone());
         }
     }
 
-    fn count(&mut self, kind: KindKey, counted: Counted) {
+    fn count(&mut self, kind: KindKey, counted: CountedFailures) {
         if self.kinds.len() < Failures::KINDS || self.kinds.contains_key(&kind) {
             self.kinds.entry(kind).or_default().add(counted);
         } else {
@@ -123,15 +126,17 @@ impl Failures {
     pub fn kinds(&self) -> Vec<FailureKind<'_>> {
         let counted = self.kinds.iter().filter(|(_, counted)| counted.count > 0);
         let mut kinds: Vec<_> = counted
-            .map(|((state, what, outcome, cause), Counted { count, first, last, example })| FailureKind {
-                state: name(&self.names, *state),
-                what,
-                outcome: *outcome,
-                cause: *cause,
-                count: *count,
-                first: *first,
-                last: *last,
-                instead: example.as_ref().map(|(_, words)| &**words),
+            .map(|((state, what, outcome, cause), CountedFailures { count, first, last, example })| {
+                FailureKind {
+                    state: name(&self.names, *state),
+                    what,
+                    outcome: *outcome,
+                    cause: *cause,
+                    count: *count,
+                    first: *first,
+                    last: *last,
+                    instead: example.as_ref().map(|(_, words)| &**words),
+                }
             })
             .collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));

@@ -36,20 +36,25 @@ pub fn write<W: Write>(
 
 /// The histograms of a run so far, copied, to be written while the run goes on. `pause` is called between
 /// two of them, which take tens of microseconds each.
-pub fn snapshot(fold: &Fold, stats: &EngineStats, until: Instant, pause: &dyn Fn()) -> Vec<Line<'static>> {
-    let copy = |line: Line<'_>| {
+pub fn snapshot(
+    fold: &Fold,
+    stats: &EngineStats,
+    until: Instant,
+    pause: &dyn Fn(),
+) -> Vec<HistogramLine<'static>> {
+    let copy = |line: HistogramLine<'_>| {
         pause();
         let times = match line.times.is_empty() {
             true => Histogram::new(),
             false => line.times.into_owned(),
         };
-        Line { tag: line.tag, times: Cow::Owned(times), span: line.span }
+        HistogramLine { tag: line.tag, times: Cow::Owned(times), span: line.span }
     };
     lines(fold, stats, until).into_iter().map(copy).collect()
 }
 
 /// Writes these histograms of a run that began at `started` since the Unix epoch.
-pub fn write_lines<W: Write>(lines: &[Line<'_>], started: Duration, mut to: W) -> io::Result<()> {
+pub fn write_lines<W: Write>(lines: &[HistogramLine<'_>], started: Duration, mut to: W) -> io::Result<()> {
     let began = UNIX_EPOCH + started.to_std();
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
@@ -58,7 +63,7 @@ pub fn write_lines<W: Write>(lines: &[Line<'_>], started: Duration, mut to: W) -
         .with_base_time(began)
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut to, &mut serializer)?;
-    for Line { tag, times, span } in lines {
+    for HistogramLine { tag, times, span } in lines {
         let start = span.from.since(Instant::ZERO).to_std();
         log.write_histogram(times.bins(), start, span.length.to_std(), Tag::new(tag))
             .map_err(|error| io::Error::other(error.to_string()))?;
@@ -69,7 +74,7 @@ pub fn write_lines<W: Write>(lines: &[Line<'_>], started: Duration, mut to: W) -
 
 /// One histogram that is to be written.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub struct HistogramLine<'a> {
     tag: String,
     times: Cow<'a, Histogram>,
     span: Span,
@@ -81,12 +86,13 @@ struct Span {
     length: Duration,
 }
 
-fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line<'a>> {
+fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<HistogramLine<'a>> {
     let window = fold.window();
     let warm_up_end = window.measure_from.min(until);
     let warm_up = Span { from: Instant::ZERO, length: warm_up_end.since(Instant::ZERO) };
     let steady = Span { from: warm_up_end, length: window.elapsed(until) };
-    let line = |tag: String, times: &'a Histogram, span| Line { tag, times: Cow::Borrowed(times), span };
+    let line =
+        |tag: String, times: &'a Histogram, span| HistogramLine { tag, times: Cow::Borrowed(times), span };
     let part = |name: &str, part: &'a PhaseStats, span| {
         let of =
             |(timing, times): (Timing, &'a Histogram)| line(format!("{name}.{}", timing.name()), times, span);

@@ -13,10 +13,10 @@ mod file;
 pub mod metric;
 mod readings;
 
-pub use file::{Snapshot, Watched, read_parquet, write_parquet};
+pub use file::{MonitoredSeries, Snapshot, read_parquet, write_parquet};
 
 use farfield_base::Instant;
-use readings::{Reading, Readings};
+use readings::{MonitorReading, Readings};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const NAME_MAX: usize = 160;
 
 /// The kind of thing that a series is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum SeriesSource {
     /// All processes of a tier.
     Tier,
     /// One process of a tier.
@@ -54,25 +54,25 @@ pub enum Source {
     Prometheus,
 }
 
-impl Source {
+impl SeriesSource {
     /// Its name in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Source::Tier => "tier",
-            Source::Process => "process",
-            Source::Listener => "listener",
-            Source::Network => "network",
-            Source::Interface => "interface",
-            Source::Machine => "machine",
-            Source::Disk => "disk",
-            Source::Generator => "generator",
-            Source::Thread => "thread",
-            Source::Prometheus => "prometheus",
+            SeriesSource::Tier => "tier",
+            SeriesSource::Process => "process",
+            SeriesSource::Listener => "listener",
+            SeriesSource::Network => "network",
+            SeriesSource::Interface => "interface",
+            SeriesSource::Machine => "machine",
+            SeriesSource::Disk => "disk",
+            SeriesSource::Generator => "generator",
+            SeriesSource::Thread => "thread",
+            SeriesSource::Prometheus => "prometheus",
         }
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SeriesSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Source {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SeriesName {
     /// Subject of the series.
-    pub source: Source,
+    pub source: SeriesSource,
     /// The tier of servers, such as `server`, `web`, `database`; empty for what is not of a tier.
     pub tier: String,
     /// The process's, interface's or disk's name, a listener's address, or labels; may be empty.
@@ -103,7 +103,7 @@ pub struct MonitorLog {
     series: Vec<Arc<SeriesName>>,
     ids: BTreeMap<Arc<SeriesName>, SeriesId>,
     readings: Readings,
-    open: Reading,
+    open: MonitorReading,
     numbers_max: usize,
     /// Only seconds that are multiples of this are kept.
     every: u64,
@@ -117,7 +117,7 @@ impl Default for MonitorLog {
             series: Vec::new(),
             ids: BTreeMap::new(),
             readings: Readings::default(),
-            open: Reading::default(),
+            open: MonitorReading::default(),
             numbers_max: NUMBERS_MAX,
             every: 1,
             left_out: 0,
@@ -168,7 +168,7 @@ impl MonitorLog {
         if values.is_empty() || !self.open.second.is_multiple_of(self.every) {
             return;
         }
-        self.readings.push(Reading { second: self.open.second, at: self.open.at, values });
+        self.readings.push(MonitorReading { second: self.open.second, at: self.open.at, values });
         while self.readings.numbers() > self.numbers_max && self.readings.len() > 1 {
             self.every *= 2;
             self.readings = self.readings.thinned(self.every);
@@ -229,7 +229,7 @@ impl MonitorLog {
     }
 
     /// The values of all series of a source and metric, in the order in which they were read.
-    pub fn values_of(&self, source: Source, metric: &str) -> Vec<f64> {
+    pub fn values_of(&self, source: SeriesSource, metric: &str) -> Vec<f64> {
         let wanted = |id: &SeriesId| {
             let name = &self.series[id.0 as usize];
             name.source == source && name.metric == metric
@@ -253,7 +253,7 @@ mod tests {
 
     fn name(metric: &str, pid: u32) -> SeriesName {
         let (tier, name) = ("server".to_owned(), "nginx".to_owned());
-        SeriesName { source: Source::Process, tier, name, pid: Some(pid), metric: metric.to_owned() }
+        SeriesName { source: SeriesSource::Process, tier, name, pid: Some(pid), metric: metric.to_owned() }
     }
 
     #[test]

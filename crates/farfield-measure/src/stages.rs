@@ -20,14 +20,14 @@ farfield_base::mergeable! {
 
 /// A stage, and what was counted of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Stage<'a> {
+pub struct StageFigures<'a> {
     /// Its place in the run.
     pub span: &'a StageSpan,
     /// Its requests and events.
     pub part: &'a PhaseStats,
 }
 
-impl Stage<'_> {
+impl StageFigures<'_> {
     /// Its part up to `until`, as intervals need to know it, of a run that is `measured`.
     pub fn measured(&self, measured: MeasuredPart, until: Instant) -> MeasuredPart {
         MeasuredPart { lasted: self.span.lasted(until), ..measured }
@@ -73,12 +73,12 @@ impl Stages {
     }
 
     /// The stages that have a part in the measured part, in order; none of a load without.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Stage<'_>> {
-        self.spans.iter().zip(&self.parts).map(|(span, part)| Stage { span, part })
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = StageFigures<'_>> {
+        self.spans.iter().zip(&self.parts).map(|(span, part)| StageFigures { span, part })
     }
 
     /// The stage of this name.
-    pub fn stage(&self, name: &str) -> Option<Stage<'_>> {
+    pub fn stage(&self, name: &str) -> Option<StageFigures<'_>> {
         self.iter().find(|stage| stage.span.name == name)
     }
 }
@@ -99,7 +99,7 @@ mod tests {
 
     /// Requests and events of each stage.
     fn counts(fold: &Fold) -> Vec<(String, u64, u64, u64)> {
-        let stage = |stage: Stage<'_>| {
+        let stage = |stage: StageFigures<'_>| {
             let events = &stage.part.events;
             (stage.span.name.clone(), stage.part.requests(), events.offered, events.completed)
         };

@@ -29,7 +29,7 @@ use crate::quantile::Quantile;
 use crate::states::StateCount;
 use crate::statuses::StatusCounts;
 use crate::timing::Timing;
-use crate::verdict::{Unit, disturbed};
+use crate::verdict::{LimitUnit, disturbed};
 use farfield_base::{Duration, Instant, Outcome, Rate, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub struct ThresholdResult {
     /// The number it was compared with.
     pub limit: f64,
     /// The unit of all these numbers.
-    pub unit: Unit,
+    pub unit: LimitUnit,
     /// True if the threshold was kept.
     pub passed: bool,
 }
@@ -88,7 +88,7 @@ enum Metric {
     Requests,
     Stalls,
     Outcome(Outcome),
-    Status(Codes, Unit),
+    Status(Codes, LimitUnit),
 }
 
 /// Status codes: one, or a class of a hundred.
@@ -183,7 +183,7 @@ impl Threshold {
     }
 
     /// The unit of its metric and of its limit.
-    pub fn unit(&self) -> Unit {
+    pub fn unit(&self) -> LimitUnit {
         self.metric.unit()
     }
 
@@ -354,12 +354,12 @@ impl Metric {
         }
     }
 
-    fn unit(self) -> Unit {
+    fn unit(self) -> LimitUnit {
         match self {
-            Metric::Time(..) => Unit::Ns,
-            Metric::Errors => Unit::Share,
-            Metric::Rate(_) => Unit::PerSecond,
-            Metric::Requests | Metric::Stalls | Metric::Outcome(_) => Unit::Count,
+            Metric::Time(..) => LimitUnit::Ns,
+            Metric::Errors => LimitUnit::Share,
+            Metric::Rate(_) => LimitUnit::PerSecond,
+            Metric::Requests | Metric::Stalls | Metric::Outcome(_) => LimitUnit::Count,
             Metric::Status(_, unit) => unit,
         }
     }
@@ -367,14 +367,14 @@ impl Metric {
     fn limit(self, text: &str, value: &str) -> Result<f64, ThresholdError> {
         let wrong = |error| ThresholdError::Value { text: text.to_owned(), error };
         match self.unit() {
-            Unit::Ns => value.parse::<Duration>().map(|time| time.as_ns() as f64).map_err(wrong),
+            LimitUnit::Ns => value.parse::<Duration>().map(|time| time.as_ns() as f64).map_err(wrong),
             // The author of `errors<1` has one per cent in mind.
-            Unit::Share if value.trim().parse() == Ok(1.0) => {
+            LimitUnit::Share if value.trim().parse() == Ok(1.0) => {
                 Err(ThresholdError::WholeShare { text: text.to_owned(), value: value.trim().to_owned() })
             }
-            Unit::Share => value.parse::<Share>().map(Share::as_f64).map_err(wrong),
-            Unit::PerSecond => value.parse::<Rate>().map(Rate::as_per_second).map_err(wrong),
-            Unit::Count => value
+            LimitUnit::Share => value.parse::<Share>().map(Share::as_f64).map_err(wrong),
+            LimitUnit::PerSecond => value.parse::<Rate>().map(Rate::as_per_second).map_err(wrong),
+            LimitUnit::Count => value
                 .parse::<u64>()
                 .map(|count| count as f64)
                 .map_err(|_| ThresholdError::Count { text: text.to_owned() }),
@@ -398,7 +398,9 @@ impl Metric {
         }
         if let Some(status) = name.strip_prefix("status.") {
             let wrong = || ThresholdError::Status { text: text.to_owned(), status: name.to_owned() };
-            return Codes::parse(status).map(|codes| Metric::Status(codes, Unit::Count)).ok_or_else(wrong);
+            return Codes::parse(status)
+                .map(|codes| Metric::Status(codes, LimitUnit::Count))
+                .ok_or_else(wrong);
         }
         match name {
             "errors" => Ok(Metric::Errors),
@@ -441,13 +443,13 @@ impl Codes {
     }
 
     /// The replies with these codes, or their share of all replies.
-    fn measure(self, unit: Unit, statuses: &StatusCounts) -> Option<Measured> {
+    fn measure(self, unit: LimitUnit, statuses: &StatusCounts) -> Option<Measured> {
         let replies = match self {
             Codes::One(status) => statuses.of(status),
             Codes::Class(class) => statuses.of_class(class),
         };
         match unit {
-            Unit::Share => {
+            LimitUnit::Share => {
                 let all = statuses.sum();
                 (all > 0).then(|| Measured::exactly(replies as f64 / all as f64))
             }
@@ -548,10 +550,10 @@ impl FromStr for Threshold {
         };
         let value = rest[length..].trim();
         let metric = match Metric::parse(text, metric)? {
-            Metric::Status(codes, _) if value.ends_with('%') => Metric::Status(codes, Unit::Share),
+            Metric::Status(codes, _) if value.ends_with('%') => Metric::Status(codes, LimitUnit::Share),
             metric => metric,
         };
-        if comparison == Comparison::Equal && metric.unit() != Unit::Count {
+        if comparison == Comparison::Equal && metric.unit() != LimitUnit::Count {
             return Err(ThresholdError::Equal(text.to_owned()));
         }
         let limit = metric.limit(text, value)?;

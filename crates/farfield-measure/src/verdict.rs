@@ -52,7 +52,8 @@ const SET_ASIDE_MOST: f64 = 0.5;
 /// Unit of a measured number and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+#[schemars(rename = "Unit")]
+pub enum LimitUnit {
     /// Nanoseconds.
     Ns,
     /// A part of a whole: 0.05 is 5 %.
@@ -87,7 +88,7 @@ pub struct Check {
     /// The largest number that passes, or the smallest where the sentence says "at least".
     pub limit: f64,
     /// The unit of both.
-    pub unit: Unit,
+    pub unit: LimitUnit,
     /// The result.
     pub state: CheckState,
     /// The reason why it was skipped, or details of a failure.
@@ -181,7 +182,7 @@ impl Verdict {
     /// Adds a check that failed after the run was judged, with what to do.
     pub fn fail(&mut self, name: &str, what: &str, why: String, advice: &str) {
         self.valid = false;
-        let check = Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why));
+        let check = Check::at_most(name, what, 1.0, 0.0, LimitUnit::Count).noted(Some(why));
         self.checks.push(check.advised(|| advice.to_owned()));
     }
 
@@ -194,7 +195,7 @@ impl Verdict {
         note: Option<String>,
         advice: &str,
     ) {
-        self.add(Check::at_most(name, what, found, most, Unit::Count).noted(note), advice);
+        self.add(Check::at_most(name, what, found, most, LimitUnit::Count).noted(note), advice);
     }
 
     /// Adds the check that parts started together.
@@ -202,7 +203,7 @@ impl Verdict {
         let what =
             "The parts of the run started together, by their wall clocks, as closely as the load needs it.";
         let (skew, most) = (skew.as_ns() as f64, most.as_ns() as f64);
-        self.add(Check::at_most("start-skew", what, skew, most, Unit::Ns), advice);
+        self.add(Check::at_most("start-skew", what, skew, most, LimitUnit::Ns), advice);
     }
 
     fn add(&mut self, check: Check, advice: &str) {
@@ -231,7 +232,7 @@ impl Verdict {
 
 impl Check {
     /// A check that passes up to `limit`.
-    fn at_most(name: &str, what: &str, measured: f64, limit: f64, unit: Unit) -> Check {
+    fn at_most(name: &str, what: &str, measured: f64, limit: f64, unit: LimitUnit) -> Check {
         let state = if measured <= limit { CheckState::Passed } else { CheckState::Failed };
         let (name, what) = (name.to_owned(), what.to_owned());
         Check {
@@ -248,12 +249,12 @@ impl Check {
     }
 
     /// A check that passes from `limit` on.
-    fn at_least(name: &str, what: &str, measured: f64, limit: f64, unit: Unit) -> Check {
+    fn at_least(name: &str, what: &str, measured: f64, limit: f64, unit: LimitUnit) -> Check {
         let state = if measured >= limit { CheckState::Passed } else { CheckState::Failed };
         Check { state, ..Check::at_most(name, what, measured, limit, unit) }
     }
 
-    fn skipped(name: &str, what: &str, limit: f64, unit: Unit, why: &str) -> Check {
+    fn skipped(name: &str, what: &str, limit: f64, unit: LimitUnit, why: &str) -> Check {
         let (name, what, note) = (name.to_owned(), what.to_owned(), Some(why.to_owned()));
         let state = CheckState::Skipped;
         Check { name, what, measured: None, limit, unit, state, note, advice: None, follows_from: None }
@@ -284,7 +285,7 @@ fn completed(stats: &EngineStats, fold: &Fold, until: Instant) -> Check {
     let short = !stats.load_ended && window.measure_to != Instant::MAX && until < window.measure_to;
     let note =
         stats.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
-    let check = Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count);
+    let check = Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, LimitUnit::Count);
     check.noted(note).advised(|| "run again, and let it go to its end".to_owned())
 }
 
@@ -295,7 +296,7 @@ fn set_aside(fold: &Fold, until: Instant) -> Option<Check> {
     let all = fold.window().elapsed(until);
     let aside = all - fold.lasted(until);
     let share = if all.is_zero() { 0.0 } else { aside.as_secs_f64() / all.as_secs_f64() };
-    let check = Check::at_most("set-aside", what, share, SET_ASIDE_MOST, Unit::Share);
+    let check = Check::at_most("set-aside", what, share, SET_ASIDE_MOST, LimitUnit::Share);
     let is_too_much = check.state == CheckState::Failed;
     let note = is_too_much.then(|| format!("of {all} of load, {aside} are set aside"));
     let advice =
@@ -306,7 +307,7 @@ fn set_aside(fold: &Fold, until: Instant) -> Option<Check> {
 fn something_measured(fold: &Fold) -> Check {
     let what = "At least one request was due, or one event of a stream came, in the measured part.";
     let measured = fold.steady().requests() + fold.steady().streams.events;
-    let check = Check::at_least("something-measured", what, measured as f64, 1.0, Unit::Count);
+    let check = Check::at_least("something-measured", what, measured as f64, 1.0, LimitUnit::Count);
     check.advised(|| "measure for longer with `--duration`, or offer more".to_owned())
 }
 
@@ -317,7 +318,8 @@ fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let limit = limits.dropped_arrivals as f64;
     match stats.arrivals {
         Some(arrivals) => {
-            let check = Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, Unit::Count);
+            let check =
+                Check::at_most("dropped-arrivals", what, arrivals.dropped as f64, limit, LimitUnit::Count);
             check.advised(|| {
                 let Arrivals { scheduled, dropped, .. } = arrivals;
                 format!(
@@ -326,7 +328,7 @@ fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
                 )
             })
         }
-        None => Check::skipped("dropped-arrivals", what, limit, Unit::Count, rate::CLOSED),
+        None => Check::skipped("dropped-arrivals", what, limit, LimitUnit::Count, rate::CLOSED),
     }
 }
 
@@ -339,7 +341,7 @@ fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
 fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "Little's law holds: the requests counted in the system agree with the samples.";
     let limit = limits.littles_law.as_f64();
-    let skip = |why: &str| Check::skipped("littles-law", what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped("littles-law", what, limit, LimitUnit::Share, why);
     let residence = fold.residence();
     if stats.workers.is_empty() && stats.in_system_ns == 0 {
         return skip("workers report what they counted at the end of the run");
@@ -349,7 +351,7 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
     }
     let (counted, sampled) = (stats.in_system_ns as f64, residence.total_ns as f64);
     let residual = (counted - sampled).abs() / counted.max(1.0);
-    Check::at_most("littles-law", what, residual, limit, Unit::Share).advised(|| {
+    Check::at_most("littles-law", what, residual, limit, LimitUnit::Share).advised(|| {
         "the counts kept while running and the recorded samples disagree: report this with the run directory"
             .to_owned()
     })
@@ -357,7 +359,7 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
 
 fn samples_lost(stats: &EngineStats) -> Check {
     let what = "No sample was lost on its way to the record.";
-    let check = Check::at_most("samples-lost", what, stats.samples_lost as f64, 0.0, Unit::Count);
+    let check = Check::at_most("samples-lost", what, stats.samples_lost as f64, 0.0, LimitUnit::Count);
     check.noted(stats.samples_refused.clone()).advised(|| {
         "free the disk, or keep fewer samples with `output.samples` or `output.disk-budget`".to_owned()
     })
@@ -372,7 +374,7 @@ fn generator_lacked(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) ->
     let short = stats.memory_short.as_deref();
     let lacked = (descriptors + addresses + u64::from(short.is_some())) as f64;
     let limit = limits.generator_lacked as f64;
-    let check = Check::at_most("generator-lacked", what, lacked, limit, Unit::Count);
+    let check = Check::at_most("generator-lacked", what, lacked, limit, LimitUnit::Count);
     if check.state == CheckState::Passed {
         return check;
     }

@@ -1,7 +1,7 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
 use super::events::Streaming;
-use super::http::{Ask, Keeping, Reading, Replies, piece};
+use super::http::{Keeping, PartialRequest, Replies, ServedRequest, piece};
 use super::http2::Multiplexer;
 use super::setup::ServerSetup;
 use super::{Objects, ServerPlan};
@@ -52,11 +52,11 @@ pub(crate) struct Connection {
     pub unwritten: u64,
     /// The event stream that is being sent.
     pub streaming: Option<Box<Streaming>>,
-    pub reading: Reading,
+    pub reading: PartialRequest,
     /// The session between TCP and what is read, where the scheme is https.
     pub tls: Option<Box<ServerSession>>,
     /// Requests read and not begun, in order.
-    pub asks: SmallVec<[Ask; 1]>,
+    pub asks: SmallVec<[ServedRequest; 1]>,
     /// Streams, where the client speaks HTTP/2.
     pub http2: Option<Box<Multiplexer>>,
 }
@@ -73,16 +73,16 @@ pub(crate) enum ReplyBegun {
 }
 
 /// A server's means of reading requests.
-pub(crate) struct Reader<'a> {
+pub(crate) struct RequestReader<'a> {
     pub objects: &'a Objects,
     pub terms: Option<&'a Terms>,
     pub streams: ServerSettings,
     pub heads: &'a mut RequestHeads,
 }
 
-impl<'a> Reader<'a> {
-    pub fn of(plan: &'a ServerPlan, heads: &'a mut RequestHeads) -> Reader<'a> {
-        Reader { objects: &plan.objects, terms: plan.tls.as_deref(), streams: plan.streams, heads }
+impl<'a> RequestReader<'a> {
+    pub fn of(plan: &'a ServerPlan, heads: &'a mut RequestHeads) -> RequestReader<'a> {
+        RequestReader { objects: &plan.objects, terms: plan.tls.as_deref(), streams: plan.streams, heads }
     }
 }
 
@@ -105,7 +105,7 @@ impl Connection {
             idle_alarm_at: Instant::MAX,
             unwritten: 0,
             streaming: None,
-            reading: Reading::default(),
+            reading: PartialRequest::default(),
             tls: None,
             asks: SmallVec::new(),
             http2: None,
@@ -118,7 +118,7 @@ impl Connection {
         now: Instant,
         segment: &Segment,
         payload: &Bytes,
-        reader: Reader<'_>,
+        reader: RequestReader<'_>,
     ) -> u32 {
         let Connection { tcp, reading, asks, closing, tls, http2, .. } = self;
         let terms = reader.terms;
@@ -138,7 +138,7 @@ impl Connection {
         if self.asks.is_empty() {
             return ReplyBegun::Nothing;
         }
-        let Ask { known, fixed, mut keeping, head_only, malformed, stream } = self.asks.remove(0);
+        let ServedRequest { known, fixed, mut keeping, head_only, malformed, stream } = self.asks.remove(0);
         self.answered += 1;
         if setup.ends_after(self.answered) || malformed || (self.peer_finished && self.asks.is_empty()) {
             keeping = Keeping::Close;
@@ -177,7 +177,7 @@ impl Connection {
 
     /// Reads what came within the handshake and is taken, once that is answered; returns how many requests it
     /// completed.
-    pub fn read_early(&mut self, reader: Reader<'_>) -> u32 {
+    pub fn read_early(&mut self, reader: RequestReader<'_>) -> u32 {
         let Connection { reading, asks, tls, http2, .. } = self;
         let plain = tls.as_mut().map(|session| session.take_early()).unwrap_or_default();
         if plain.is_empty() { 0 } else { Requests { reading, asks, http2, reader }.read(&plain) }
@@ -186,16 +186,16 @@ impl Connection {
 
 /// A connection's requests, as they are read.
 struct Requests<'a> {
-    reading: &'a mut Reading,
-    asks: &'a mut SmallVec<[Ask; 1]>,
+    reading: &'a mut PartialRequest,
+    asks: &'a mut SmallVec<[ServedRequest; 1]>,
     http2: &'a mut Option<Box<Multiplexer>>,
-    reader: Reader<'a>,
+    reader: RequestReader<'a>,
 }
 
 impl Requests<'_> {
     /// Reads plaintext; returns how many requests are whole with it.
     fn read(&mut self, plain: &[u8]) -> u32 {
-        let Requests { reading, asks, http2, reader: Reader { objects, streams, heads, .. } } = self;
+        let Requests { reading, asks, http2, reader: RequestReader { objects, streams, heads, .. } } = self;
         if let Some(own) = http2 {
             return own.read(plain, objects, heads);
         }

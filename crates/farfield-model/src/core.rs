@@ -3,7 +3,7 @@
 //! Each part has an owner. A segment may free a worker, which accepts another connection: what follows from
 //! a packet or an alarm is a method of the whole, and what touches one part is a method of that part.
 
-use super::connection::{ConnectionStage, Reader};
+use super::connection::{ConnectionStage, RequestReader};
 use super::connections::ConnectionTable;
 use super::http::Replies;
 use super::listen::Listener;
@@ -208,7 +208,7 @@ impl ServerCore {
         }
         let ServerCore { setup, connections, counters, http, .. } = self;
         let (plan, connection) = (&setup.plan, &mut connections[slot]);
-        let reader = Reader::of(plan, &mut http.heads);
+        let reader = RequestReader::of(plan, &mut http.heads);
         counters.requests += u64::from(connection.handle_segment(now, &tcp.segment, &tcp.payload, reader));
         if let Some(terms) = &plan.tls {
             connection.give_tickets(terms);

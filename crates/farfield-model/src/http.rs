@@ -1,6 +1,6 @@
 //! HTTP/1 as far as a server model needs it: where a request ends, what it wants, and what it gets.
 
-use super::{Known, Objects};
+use super::{ObjectCost, Objects};
 use bytes::Bytes;
 use farfield_http::http2::server::{Body, put_reply_block};
 use farfield_http::http3::server::put_reply_section;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 /// A request, as the server read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ask {
+pub(crate) struct ServedRequest {
     /// Size and cost of the object that its path names.
-    pub known: Option<Known>,
+    pub known: Option<ObjectCost>,
     /// The number of the reply that it gets word for word.
     pub fixed: Option<u32>,
     pub keeping: Keeping,
@@ -47,7 +47,7 @@ impl Keeping {
 
 /// The part of an incomplete request that was read.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct PartialRequest {
     partial: Vec<u8>,
     /// Bytes of a request's body that are still to come.
     body_left: u64,
@@ -61,7 +61,7 @@ const HEAD_LEN_MAX: usize = 16 * 1024;
 /// Requests that may wait behind others on a connection; one more is answered as a malformed one.
 const PIPELINED_MAX: usize = 10_000;
 
-impl Reading {
+impl PartialRequest {
     /// All that has come, with `bytes` at its end, where it may be the beginning of another protocol.
     pub fn first_bytes<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         match self.begun {
@@ -77,7 +77,7 @@ impl Reading {
     }
 
     /// Takes bytes and adds the requests for `objects` that they complete.
-    pub fn read(&mut self, bytes: &[u8], objects: &Objects, asks: &mut SmallVec<[Ask; 1]>) {
+    pub fn read(&mut self, bytes: &[u8], objects: &Objects, asks: &mut SmallVec<[ServedRequest; 1]>) {
         let mut joined = std::mem::take(&mut self.partial);
         let mut rest = if joined.is_empty() {
             bytes
@@ -95,7 +95,7 @@ impl Reading {
             match head_of(rest, objects) {
                 Some((len, _, _)) if asks.len() >= PIPELINED_MAX => {
                     self.broken = true;
-                    asks.push(Ask::MALFORMED);
+                    asks.push(ServedRequest::MALFORMED);
                     rest = &rest[len..];
                 }
                 Some((len, ask, body)) => {
@@ -114,10 +114,10 @@ impl Reading {
 }
 
 /// A whole head at the front of `bytes`: its length, what it asks, and the length of its body.
-fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
+fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, ServedRequest, u64)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);
-    let malformed = Ask::MALFORMED;
+    let malformed = ServedRequest::MALFORMED;
     let len = match request.parse(bytes) {
         Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_LEN_MAX => return None,
@@ -141,12 +141,12 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
         }
     }
     let (method, path) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-    Some((len, Ask { keeping, ..Ask::of(method, path, objects) }, body))
+    Some((len, ServedRequest { keeping, ..ServedRequest::of(method, path, objects) }, body))
 }
 
-impl Ask {
+impl ServedRequest {
     /// Bytes that are no request, and end their connection.
-    const MALFORMED: Ask = Ask {
+    const MALFORMED: ServedRequest = ServedRequest {
         known: None,
         fixed: None,
         keeping: Keeping::Close,
@@ -156,9 +156,9 @@ impl Ask {
     };
 
     /// A request for `path`, after which the connection is kept.
-    pub fn of(method: &str, path: &str, objects: &Objects) -> Ask {
+    pub fn of(method: &str, path: &str, objects: &Objects) -> ServedRequest {
         let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
-        Ask {
+        ServedRequest {
             known,
             fixed,
             keeping: Keeping::Keep,
@@ -256,8 +256,8 @@ mod tests {
     use super::*;
     use farfield_base::Duration;
 
-    fn read(pieces: &[&[u8]]) -> Vec<Ask> {
-        let (mut reading, mut asks) = (Reading::default(), SmallVec::new());
+    fn read(pieces: &[&[u8]]) -> Vec<ServedRequest> {
+        let (mut reading, mut asks) = (PartialRequest::default(), SmallVec::new());
         pieces.iter().for_each(|piece| reading.read(piece, &Objects::default(), &mut asks));
         asks.into_vec()
     }
@@ -265,15 +265,15 @@ mod tests {
     #[test]
     fn requests_end_where_they_end() {
         let text = b"POST /bytes/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.0\r\n\r\n";
-        let first = Ask {
-            known: Some(Known { size: 7, cost: Duration::ZERO }),
+        let first = ServedRequest {
+            known: Some(ObjectCost { size: 7, cost: Duration::ZERO }),
             fixed: None,
             keeping: Keeping::Keep,
             head_only: false,
             malformed: false,
             stream: None,
         };
-        let second = Ask { known: None, keeping: Keeping::Close, ..first };
+        let second = ServedRequest { known: None, keeping: Keeping::Close, ..first };
         assert_eq!(read(&[text]), [first, second]);
         for cut in 1..text.len() {
             assert_eq!(read(&[&text[..cut], &text[cut..]]), [first, second], "cut at {cut}");

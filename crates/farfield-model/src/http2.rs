@@ -9,7 +9,7 @@
 
 use super::connection::Connection;
 use super::core::ServerCore;
-use super::http::{Ask, Replies, filler};
+use super::http::{Replies, ServedRequest, filler};
 use super::objects::Objects;
 use super::output::Alarm;
 use super::setup::ServerSetup;
@@ -35,13 +35,13 @@ pub(crate) struct Multiplexer {
     /// Frames that are not handed to TCP yet: all but those of bodies.
     to_send: Vec<u8>,
     /// Requests of which the body is still to come.
-    coming: SmallVec<[(StreamId, Ask); 1]>,
+    coming: SmallVec<[(StreamId, ServedRequest); 1]>,
     /// Whole requests that wait for a worker, the first first.
-    waiting: VecDeque<(StreamId, Ask)>,
+    waiting: VecDeque<(StreamId, ServedRequest)>,
     /// Of these, those that no worker was asked for yet.
     unannounced: u32,
     /// Requests that are served.
-    served: SmallVec<[(StreamId, Ask); 1]>,
+    served: SmallVec<[(StreamId, ServedRequest); 1]>,
     /// The client was sent its error, or does not read what it asks for.
     is_broken: bool,
 }
@@ -70,7 +70,7 @@ impl Multiplexer {
         let read = core.receive(heads, bytes, to_send, &mut |event| match event {
             ServerEvent::Head { stream, method, path } => {
                 let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-                coming.push((stream, Ask::of(text(method), text(path), objects)));
+                coming.push((stream, ServedRequest::of(text(method), text(path), objects)));
             }
             ServerEvent::Asked(stream) => {
                 if let Some(at) = coming.iter().position(|(own, _)| *own == stream) {
@@ -183,7 +183,7 @@ impl Connection {
         let Some(own) = &mut self.http2 else { return false };
         // The client may have given it up.
         let Some(at) = own.served.iter().position(|(of, _)| *of == stream) else { return false };
-        let (_, Ask { known, fixed, head_only, .. }) = own.served.remove(at);
+        let (_, ServedRequest { known, fixed, head_only, .. }) = own.served.remove(at);
         self.answered += 1;
         if setup.ends_after(self.answered) {
             own.go_away();

@@ -45,7 +45,7 @@ mod work;
 pub use self::core::ServerCore;
 pub use events::StreamedReply;
 pub use fixed::FixedReply;
-pub use objects::{Known, Objects};
+pub use objects::{ObjectCost, Objects};
 pub use output::ServerAlarm;
 pub use payload::{IpPayload, Tcp, Udp};
 pub use timed::TimedServer;

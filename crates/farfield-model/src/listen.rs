@@ -1,7 +1,7 @@
 //! From the SYN to the accept queue: who is let in.
 
 use super::ServerPlan;
-use super::connection::{Connection, ConnectionStage, Reader};
+use super::connection::{Connection, ConnectionStage, RequestReader};
 use super::core::ServerCore;
 use super::peers::PeerPort;
 use crate::payload::Tcp;
@@ -88,7 +88,7 @@ impl ServerCore {
         let serial = connections.next_serial();
         let mut connection = Connection::new(listening, client, tcp.source_port, serial);
         connection.tls = plan.tls.is_some().then(Box::default);
-        connection.handle_segment(now, &tcp.segment, &tcp.payload, Reader::of(plan, &mut http.heads));
+        connection.handle_segment(now, &tcp.segment, &tcp.payload, RequestReader::of(plan, &mut http.heads));
         let slot = connections.add(connection);
         peers[client].set(tcp.source_port, PeerPort::Open(slot));
         listener.begin();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Size and cost of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct ObjectCost {
     /// Bytes of its body.
     pub size: u64,
     /// Service time of the object, beside that of any request.
@@ -20,12 +20,12 @@ pub struct Known {
 /// server.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
-    by_path: BTreeMap<Box<str>, Known>,
+    by_path: BTreeMap<Box<str>, ObjectCost>,
     replies: FixedReplies,
 }
 
-impl FromIterator<(Box<str>, Known)> for Objects {
-    fn from_iter<T: IntoIterator<Item = (Box<str>, Known)>>(objects: T) -> Objects {
+impl FromIterator<(Box<str>, ObjectCost)> for Objects {
+    fn from_iter<T: IntoIterator<Item = (Box<str>, ObjectCost)>>(objects: T) -> Objects {
         Objects { by_path: objects.into_iter().collect(), replies: FixedReplies::default() }
     }
 }
@@ -60,12 +60,12 @@ impl Objects {
 
     /// The object at `path`, if it is known; what stands behind a `?` matters only where an object is named
     /// so.
-    pub fn of(&self, path: &str) -> Option<Known> {
+    pub fn of(&self, path: &str) -> Option<ObjectCost> {
         let bare = bare(path);
         let named = || self.by_path.get(path).or_else(|| self.by_path.get(bare)).copied();
         let bytes = || {
             let size = bare.strip_prefix("/bytes/")?.parse().ok()?;
-            Some(Known { size, cost: Duration::ZERO })
+            Some(ObjectCost { size, cost: Duration::ZERO })
         };
         named().or_else(bytes)
     }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn an_object_is_found_by_its_path_and_bytes_by_their_number() {
-        let known = |size| Known { size, cost: Duration::from_ms(size) };
+        let known = |size| ObjectCost { size, cost: Duration::from_ms(size) };
         let objects: Objects = [("/a", 1), ("/a?b=c", 2), ("/bytes/9", 3)]
             .map(|(path, size)| (path.into(), known(size)))
             .into_iter()

@@ -9,7 +9,7 @@
 
 use super::ServerPlan;
 use super::core::{HttpParts, ServerCore};
-use super::http::{Ask, filler};
+use super::http::{ServedRequest, filler};
 use super::output::Alarm;
 use super::work::{ServiceStart, WorkerJob, WorkerPool};
 use crate::payload::IpPayload;
@@ -59,10 +59,10 @@ struct Served {
     serial: u32,
     handshake: Handshake,
     /// Requests of which the body is still to come.
-    coming: SmallVec<[(u32, Ask); 1]>,
+    coming: SmallVec<[(u32, ServedRequest); 1]>,
     /// Whole requests that wait for a worker, the first first.
-    waiting: VecDeque<(u32, Ask)>,
-    served: SmallVec<[(u32, Ask); 1]>,
+    waiting: VecDeque<(u32, ServedRequest)>,
+    served: SmallVec<[(u32, ServedRequest); 1]>,
     answered: u32,
     /// It was closed, or the client has closed it: it stays until what is on its way has passed.
     is_over: bool,
@@ -303,7 +303,7 @@ impl QuicEnd<'_> {
         let (setup, replies) = (self.service.setup, &mut self.http.replies);
         let Some(served) = self.quic.find(owner) else { return };
         let Some(at) = served.served.iter().position(|(of, _)| *of == number) else { return };
-        let (_, Ask { known, fixed, head_only, .. }) = served.served.remove(at);
+        let (_, ServedRequest { known, fixed, head_only, .. }) = served.served.remove(at);
         served.answered += 1;
         if setup.ends_after(served.answered) {
             served.core.go_away();
@@ -460,8 +460,8 @@ impl ServerCore {
 }
 
 /// The request whose head was read last.
-fn ask_of(heads: &RequestHeads, plan: &ServerPlan) -> Ask {
+fn ask_of(heads: &RequestHeads, plan: &ServerPlan) -> ServedRequest {
     let (method, path) = heads.request().unwrap_or_default();
     let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-    Ask::of(text(method), text(path), &plan.objects)
+    ServedRequest::of(text(method), text(path), &plan.objects)
 }

@@ -1,11 +1,11 @@
 //! TLS of the server's connections: handshakes, which take a worker's time, and what is sent sealed.
 
-use super::connection::{Connection, Reader};
+use super::connection::{Connection, RequestReader};
 use super::core::ServerCore;
 use crate::slots::ServedSlot;
 use bytes::Bytes;
 use farfield_base::Instant;
-use farfield_http::tls::model::{Step, Terms, seal_ends};
+use farfield_http::tls::model::{HandshakeStep, Terms, seal_ends};
 use farfield_tcp::Closing;
 
 impl Connection {
@@ -60,13 +60,13 @@ impl Connection {
     }
 
     /// The work that the connection's handshake needs of a worker next.
-    pub fn handshake_step(&self) -> Option<Step> {
+    pub fn handshake_step(&self) -> Option<HandshakeStep> {
         self.tls.as_ref()?.step()
     }
 
     /// Sends what a worker has done in a step of the handshake; returns how many requests came with it, and
     /// whether that was written.
-    pub fn take_step(&mut self, terms: &Terms, reader: Reader<'_>) -> (u32, bool) {
+    pub fn take_step(&mut self, terms: &Terms, reader: RequestReader<'_>) -> (u32, bool) {
         self.busy = false;
         let mut bytes = Vec::new();
         if let Some(session) = &mut self.tls {
@@ -91,15 +91,15 @@ impl Connection {
 
 impl ServerCore {
     /// A worker has done a step of the connection's handshake.
-    pub(crate) fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
+    pub(crate) fn take_step(&mut self, now: Instant, slot: ServedSlot, step: HandshakeStep) {
         let ServerCore { setup, connections, counters, http, .. } = self;
         let plan = &setup.plan;
         let Some(terms) = &plan.tls else { return };
-        if let Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } = step {
+        if let HandshakeStep::Answer13 { resumes, .. } | HandshakeStep::Answer12 { resumes, .. } = step {
             counters.handshakes_full += u64::from(!resumes);
             counters.handshakes_resumed += u64::from(resumes);
         }
-        let reader = Reader::of(plan, &mut http.heads);
+        let reader = RequestReader::of(plan, &mut http.heads);
         let (requests, is_written) = connections[slot].take_step(terms, reader);
         counters.requests += u64::from(requests);
         if is_written && step.is_refusal() {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_net::timeout_queue::Owner;
 use farfield_tcp::TimeWait;
-use farfield_tcp::time_wait::Answer;
+use farfield_tcp::time_wait::TimeWaitReply;
 use slab::Slab;
 use std::collections::VecDeque;
 
@@ -69,10 +69,10 @@ impl ServerCore {
         let time_wait = self.setup.plan.tcp.time_wait;
         let ServerCore { peers, closed, .. } = self;
         match closed.table[slot.index()].wait.handle_segment(now, &tcp.segment, time_wait) {
-            Answer::Nothing => {}
-            Answer::Acknowledge(segment) => self.send(client, tcp.source_port, segment, Bytes::new()),
-            Answer::Over => closed.forget(peers, slot),
-            Answer::Reopen(beyond) => {
+            TimeWaitReply::Nothing => {}
+            TimeWaitReply::Acknowledge(segment) => self.send(client, tcp.source_port, segment, Bytes::new()),
+            TimeWaitReply::Over => closed.forget(peers, slot),
+            TimeWaitReply::Reopen(beyond) => {
                 closed.forget(peers, slot);
                 self.listen(now, client, tcp, Some(beyond));
             }

@@ -2,12 +2,12 @@
 
 use super::connection::{ConnectionStage, ReplyBegun};
 use super::core::ServerCore;
-use super::http::Ask;
+use super::http::ServedRequest;
 use super::output::{Alarm, ServerOutput};
 use super::peers::PeerTable;
 use super::quic::QuicOwner;
 use super::setup::ServerSetup;
-use super::{Known, ServerCounters, Workers};
+use super::{ObjectCost, ServerCounters, Workers};
 use crate::slots::{ClientId, ServedSlot};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
@@ -71,7 +71,7 @@ pub(crate) struct ServiceStart<'a> {
 
 impl ServiceStart<'_> {
     /// A worker begins with the next request of `client`, and comes to its end with `done`.
-    pub fn begin(&mut self, now: Instant, client: ClientId, ask: Option<&mut Ask>, done: Alarm) {
+    pub fn begin(&mut self, now: Instant, client: ClientId, ask: Option<&mut ServedRequest>, done: Alarm) {
         let service = self.draw(client, ask);
         self.occupy(now, service, done);
     }
@@ -84,7 +84,7 @@ impl ServiceStart<'_> {
 
     /// The time that a worker takes for the next request of `client`; draws the size of a reply that is not
     /// known.
-    fn draw(&mut self, client: ClientId, ask: Option<&mut Ask>) -> Duration {
+    fn draw(&mut self, client: ClientId, ask: Option<&mut ServedRequest>) -> Duration {
         let peer = &mut self.peers[client];
         let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
         peer.requests = peer.requests.wrapping_add(1);
@@ -94,7 +94,7 @@ impl ServiceStart<'_> {
         let is_stream = self.setup.plan.events.is_some() && ask.known.is_none() && ask.fixed.is_none();
         ask.stream = is_stream.then_some(number);
         let mut drawn = || self.setup.plan.reply.sample(&mut rng).max(0.0).round() as u64;
-        let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
+        let known = ask.known.unwrap_or_else(|| ObjectCost { size: drawn(), cost: Duration::ZERO });
         ask.known = Some(known);
         service + known.cost
     }

@@ -3,7 +3,7 @@
 use crate::proc_file::ProcFile;
 use crate::process::parse;
 use crate::subject::Subject;
-use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesSource, metric};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -31,7 +31,7 @@ struct Thread {
 impl Generator {
     pub fn new() -> Generator {
         Generator {
-            subject: Subject::only(Source::Generator),
+            subject: Subject::only(SeriesSource::Generator),
             stat: ProcFile::open("/proc/self/stat").ok(),
             before: None,
             threads: BTreeMap::new(),
@@ -65,7 +65,7 @@ impl Generator {
             }
             let Ok(stat) = ProcFile::open(&format!("/proc/self/task/{tid}/stat")) else { continue };
             let Some((name, now)) = stat.read(buffer).ok().and_then(parse) else { continue };
-            let subject = Subject::new(Source::Thread, "", &String::from_utf8_lossy(name), Some(tid));
+            let subject = Subject::new(SeriesSource::Thread, "", &String::from_utf8_lossy(name), Some(tid));
             self.threads.insert(tid, Thread { stat, subject, before: now.cpu });
         }
     }

@@ -103,7 +103,7 @@ fn memory_limit(folder: &Path) -> Option<f64> {
 mod tests {
     use super::*;
     use farfield_base::Instant;
-    use farfield_measure::monitor::Source;
+    use farfield_measure::monitor::SeriesSource;
     use std::fs;
 
     /// Both versions, in folders of plain files.
@@ -131,7 +131,7 @@ mod tests {
             }
             let mut group = Group::at(folder.path());
             assert_eq!(group.cpu_quota(), Some(0.2));
-            let (mut log, mut subject) = (MonitorLog::default(), Subject::only(Source::Tier));
+            let (mut log, mut subject) = (MonitorLog::default(), Subject::only(SeriesSource::Tier));
             let mut buffer = Vec::new();
             log.begin(0, Instant::ZERO);
             group.record(&mut subject, &mut log, &mut buffer);

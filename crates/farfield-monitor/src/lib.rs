@@ -8,8 +8,8 @@
 //!
 //! A file that may not be read, or is gone, is a sentence among the notes; the rest goes on.
 //!
-//! The server's place is found out by the caller, who says it in a [`Watched`]; nothing here knows of users
-//! or planes.
+//! The server's place is found out by the caller, who says it in a [`MonitoredMachine`]; nothing here knows
+//! of users or planes.
 
 mod exposition;
 mod files;
@@ -34,7 +34,7 @@ pub use tier::TierSpec;
 
 use farfield_base::{Duration, Instant};
 use farfield_measure::MonitorLog;
-use farfield_measure::monitor::{Source, metric};
+use farfield_measure::monitor::{SeriesSource, metric};
 use farfield_os::clock::{Clock, thread_cpu};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
@@ -65,7 +65,7 @@ pub struct MonitorSettings {
 
 /// The tiers and the network to be read on this machine.
 #[derive(Debug, Default)]
-pub struct Watched {
+pub struct MonitoredMachine {
     /// The tiers, each with its control group if it has one of its own.
     pub tiers: Vec<(TierSpec, Option<Group>)>,
     /// The server's network namespace, if it is on this machine.
@@ -101,7 +101,7 @@ pub struct RunningMonitors {
 
 impl Monitors {
     /// Opens what is read of this machine; `exporters` are connected to when the readings start.
-    pub fn open(watched: Watched, exporters: Vec<PrometheusTarget>) -> Monitors {
+    pub fn open(watched: MonitoredMachine, exporters: Vec<PrometheusTarget>) -> Monitors {
         let mut log = MonitorLog::default();
         watched.notes.into_iter().for_each(|note| log.note(note));
         let tiers = watched.tiers.into_iter().map(|(spec, group)| Tier::new(&spec, group)).collect();
@@ -117,7 +117,7 @@ impl Monitors {
             buffer: Vec::new(),
             before: None,
             took: Duration::ZERO,
-            cost: Subject::only(Source::Generator),
+            cost: Subject::only(SeriesSource::Generator),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::proc_file::{Counter, ProcFile, field};
 use crate::subject::Subject;
-use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesSource, metric};
 use std::collections::BTreeMap;
 
 /// Bytes of a sector in `/proc/diskstats`, whatever the disk's are.
@@ -42,7 +42,7 @@ impl Machine {
     pub fn new() -> Machine {
         let open = |path| ProcFile::open(path).ok();
         Machine {
-            subject: Subject::only(Source::Machine),
+            subject: Subject::only(SeriesSource::Machine),
             stat: open("/proc/stat"),
             memory: open("/proc/meminfo"),
             virtual_memory: open("/proc/vmstat"),
@@ -110,7 +110,7 @@ impl Machine {
                 if self.disks.len() == DISKS_MAX || !is_whole_disk(name) {
                     continue;
                 }
-                let subject = Subject::new(Source::Disk, "", name, None);
+                let subject = Subject::new(SeriesSource::Disk, "", name, None);
                 let [read, written, busy_ms] = [Counter::default(); 3];
                 self.disks.insert(name.to_owned(), Disk { subject, read, written, busy_ms });
             }

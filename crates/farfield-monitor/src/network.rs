@@ -7,7 +7,7 @@
 use crate::proc_file::{Counter, ProcFile};
 use crate::subject::Subject;
 use farfield_files::system;
-use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesSource, metric};
 use farfield_os::clock::thread_cpu;
 use farfield_os::namespace::Namespace;
 use farfield_os::sock_diag::{STATES, SocketTables, TcpSocket};
@@ -113,8 +113,8 @@ impl Network {
             .ok();
         Network {
             watched,
-            subject: Subject::only(Source::Network),
-            machine: Subject::only(Source::Machine),
+            subject: Subject::only(SeriesSource::Network),
+            machine: Subject::only(SeriesSource::Machine),
             tables,
             in_use: [true; 2],
             snmp,
@@ -204,8 +204,8 @@ impl Network {
         for (address, [waiting, limit]) in found.into_iter().take(LISTENERS_MAX) {
             let tier = &self.watched.tier;
             let subject = self.listeners.entry(address);
-            let subject =
-                subject.or_insert_with(|| Subject::new(Source::Listener, tier, &address.to_string(), None));
+            let subject = subject
+                .or_insert_with(|| Subject::new(SeriesSource::Listener, tier, &address.to_string(), None));
             subject.put(log, metric::ACCEPT_QUEUE, waiting as f64);
             subject.put(log, metric::ACCEPT_QUEUE_LIMIT, limit as f64);
         }
@@ -240,7 +240,7 @@ impl Network {
                 }
                 // `/sys/class/net` shows farfield's own namespace.
                 let speed = if self.watched.namespace.is_none() { speed(name) } else { None };
-                let subject = Subject::new(Source::Interface, "", name, None);
+                let subject = Subject::new(SeriesSource::Interface, "", name, None);
                 let interface = Interface { subject, counters: Default::default(), speed };
                 self.interfaces.insert(name.to_owned(), interface);
             }

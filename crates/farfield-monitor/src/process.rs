@@ -9,7 +9,7 @@
 use crate::modes::Modes;
 use crate::proc_file::{Counter, ProcFile, field};
 use crate::subject::Subject;
-use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesSource, metric};
 use farfield_os::init;
 use std::fs;
 use std::io;
@@ -67,7 +67,7 @@ impl Process {
         let stat = ProcFile::open(&format!("/proc/{pid}/stat"))?;
         let bytes = stat.read(buffer)?;
         let (name, now) = parse(bytes).ok_or(io::ErrorKind::InvalidData)?;
-        let subject = Subject::new(Source::Process, tier, &String::from_utf8_lossy(name), Some(pid));
+        let subject = Subject::new(SeriesSource::Process, tier, &String::from_utf8_lossy(name), Some(pid));
         let mut process = Process {
             pid,
             stat,

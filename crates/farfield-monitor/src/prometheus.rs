@@ -8,7 +8,7 @@
 use crate::exposition::{Sample, parse};
 use crate::subject::Subject;
 use farfield_base::{Duration, Instant};
-use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, SeriesSource, metric};
 use farfield_os::clock::Clock;
 use farfield_os::processors;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ pub(crate) struct Exporter {
     scrapes: Receiver<Scrape>,
     /// The thread ends when this is dropped.
     _stop: Sender<()>,
-    known: BTreeMap<(String, String), Known>,
+    known: BTreeMap<(String, String), KnownSeries>,
     tier: Subject,
     before: Option<Instant>,
     read: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Exporter {
 
 /// A series of an exporter, and its count before.
 #[derive(Debug)]
-struct Known {
+struct KnownSeries {
     id: Option<SeriesId>,
     before: Option<f64>,
 }
@@ -86,7 +86,7 @@ impl Exporter {
         let asked = target.clone();
         let thread = Builder::new().name("prometheus".to_owned());
         thread.spawn(move || scrape_on(&asked, clock, &send, &stopped))?;
-        let tier = Subject::new(Source::Tier, &target.name, "", None);
+        let tier = Subject::new(SeriesSource::Tier, &target.name, "", None);
         Ok(Exporter {
             target,
             scrapes,
@@ -167,8 +167,14 @@ impl Exporter {
                     false => sample.metric.clone(),
                 };
                 let (tier, name) = (tier.clone(), sample.labels.clone());
-                let id = log.series(SeriesName { source: Source::Prometheus, tier, name, pid: None, metric });
-                Known { id, before: None }
+                let id = log.series(SeriesName {
+                    source: SeriesSource::Prometheus,
+                    tier,
+                    name,
+                    pid: None,
+                    metric,
+                });
+                KnownSeries { id, before: None }
             });
             let before = known.before.replace(sample.value);
             let value = match sample.is_counter {
@@ -291,7 +297,7 @@ mod tests {
             scrapes,
             _stop: stop,
             known: BTreeMap::new(),
-            tier: Subject::new(Source::Tier, "web", "", None),
+            tier: Subject::new(SeriesSource::Tier, "web", "", None),
             before: None,
             read: 0,
             failed: 0,
@@ -373,7 +379,7 @@ mod tests {
         exporter.record_samples(&mut log, ns(2000), &at([5.0, 2.5, 2.5]));
         let found: Vec<_> = log.names().map(|(_, name)| (name.source, name.metric.clone())).collect();
         assert!(
-            found.contains(&(Source::Prometheus, "node_cpu_seconds_total_per_s".to_owned())),
+            found.contains(&(SeriesSource::Prometheus, "node_cpu_seconds_total_per_s".to_owned())),
             "{found:?}"
         );
         let examined = farfield_measure::bottleneck::Examined { seconds: 9, workers_poll: false };

@@ -1,11 +1,11 @@
 //! Something that numbers are recorded of: a tier, a process, a disk.
 
-use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, Source};
+use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, SeriesSource};
 
 /// A source with its names, and the series that it has so far: recording allocates only the first time.
 #[derive(Debug)]
 pub(crate) struct Subject {
-    source: Source,
+    source: SeriesSource,
     tier: String,
     name: String,
     pid: Option<u32>,
@@ -13,12 +13,12 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    pub fn new(source: Source, tier: &str, name: &str, pid: Option<u32>) -> Subject {
+    pub fn new(source: SeriesSource, tier: &str, name: &str, pid: Option<u32>) -> Subject {
         Subject { source, tier: tier.to_owned(), name: name.to_owned(), pid, series: Vec::new() }
     }
 
     /// The machine, the network or another thing of which there is one.
-    pub fn only(source: Source) -> Subject {
+    pub fn only(source: SeriesSource) -> Subject {
         Subject::new(source, "", "", None)
     }
 

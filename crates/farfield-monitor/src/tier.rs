@@ -15,7 +15,7 @@ use crate::members::{Members, pids_in};
 use crate::proc_file::ProcFile;
 use crate::process::{Process, tick_ns};
 use crate::subject::Subject;
-use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_measure::monitor::{MonitorLog, SeriesSource, metric};
 use farfield_os::clock::thread_cpu;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -49,7 +49,7 @@ pub(crate) struct Tier {
     subject: Subject,
     processes: BTreeMap<u32, Process>,
     group: Option<Group>,
-    used: Used,
+    used: TierTime,
     affinity: Vec<usize>,
     /// The process whose turn is next.
     next_details: u32,
@@ -69,10 +69,10 @@ impl Tier {
         Tier {
             name: spec.name.clone(),
             members: spec.members.clone(),
-            subject: Subject::new(Source::Tier, &spec.name, "", None),
+            subject: Subject::new(SeriesSource::Tier, &spec.name, "", None),
             processes: BTreeMap::new(),
             group,
-            used: Used::default(),
+            used: TierTime::default(),
             affinity: Vec::new(),
             next_details: 0,
             next_search: 0.0,
@@ -314,7 +314,7 @@ impl Tier {
 
 /// Processor time of a tier, in nanoseconds of user and of kernel mode.
 #[derive(Debug, Default)]
-struct Used {
+struct TierTime {
     /// The group's count at the reading before, in nanoseconds.
     by_group: Option<[u64; 2]>,
     /// The sum over processes.
@@ -323,7 +323,7 @@ struct Used {
     recorded: [i64; 2],
 }
 
-impl Used {
+impl TierTime {
     /// Time since the reading before: by the group, if it counts, else by the processes.
     ///
     /// The sum over processes falls by up to a tick when one ends and hands its time, cut off, to its parent.

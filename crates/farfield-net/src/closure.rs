@@ -37,7 +37,7 @@ pub struct Closure {
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
+struct ClosureKeys {
     answer: ClosureAnswer,
     #[serde(default)]
     from: Duration,
@@ -52,10 +52,10 @@ impl Closure {
     }
 }
 
-impl TryFrom<Written> for Closure {
+impl TryFrom<ClosureKeys> for Closure {
     type Error = String;
 
-    fn try_from(Written { answer, from, to }: Written) -> Result<Closure, String> {
+    fn try_from(ClosureKeys { answer, from, to }: ClosureKeys) -> Result<Closure, String> {
         if to.is_some_and(|to| to <= from) {
             return Err(
                 "`to` is not after `from`; write later instants of the run, such as to = \"15s\"".to_owned()
@@ -73,7 +73,7 @@ impl Serialize for Closure {
         if from == Duration::ZERO && to.is_none() {
             return self.answer.serialize(serializer);
         }
-        Written { answer: self.answer, from, to }.serialize(serializer)
+        ClosureKeys { answer: self.answer, from, to }.serialize(serializer)
     }
 }
 
@@ -93,10 +93,10 @@ impl<'de> Deserialize<'de> for Closure {
                         ));
                     }
                 };
-                Written { answer, from: Duration::ZERO, to: None }.try_into()
+                ClosureKeys { answer, from: Duration::ZERO, to: None }.try_into()
             },
             number: None,
-            table: |written: Written| written.try_into(),
+            table: |written: ClosureKeys| written.try_into(),
         }
         .read(deserializer)
     }

@@ -28,7 +28,7 @@ const PACKET_MOST: u32 = 65_535;
 
 /// A flow of packets, as a scenario writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "CrossTrafficKeys", into = "CrossTrafficKeys")]
 pub struct CrossTraffic {
     /// The link that its packets take.
     pub link: LinkName,
@@ -73,7 +73,7 @@ pub enum CrossArrivals {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
+struct CrossTrafficKeys {
     link: LinkName,
     rate: BitRate,
     #[serde(default = "packet_bytes")]
@@ -90,11 +90,11 @@ fn packet_bytes() -> u32 {
     PACKET_BYTES
 }
 
-impl TryFrom<Written> for CrossTraffic {
+impl TryFrom<CrossTrafficKeys> for CrossTraffic {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<CrossTraffic, String> {
-        let Written { link, rate, packet, arrivals, from, to } = written;
+    fn try_from(written: CrossTrafficKeys) -> Result<CrossTraffic, String> {
+        let CrossTrafficKeys { link, rate, packet, arrivals, from, to } = written;
         if !(PACKET_LEAST..=PACKET_MOST).contains(&packet) {
             return Err(format!(
                 "a packet of {packet} bytes is out of range; write {PACKET_LEAST} to {PACKET_MOST}"
@@ -110,9 +110,9 @@ impl TryFrom<Written> for CrossTraffic {
     }
 }
 
-impl From<CrossTraffic> for Written {
-    fn from(flow: CrossTraffic) -> Written {
-        Written {
+impl From<CrossTraffic> for CrossTrafficKeys {
+    fn from(flow: CrossTraffic) -> CrossTrafficKeys {
+        CrossTrafficKeys {
             link: flow.link,
             rate: flow.rate,
             packet: flow.packet_bytes,

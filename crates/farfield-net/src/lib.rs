@@ -33,7 +33,8 @@ pub use cross_traffic::{CrossArrivals, CrossInstants, CrossTraffic, LinkName};
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
 pub use link::{
-    Arrival, Cause, Delivery, Fate, FlippedBit, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink,
+    Arrival, Delivery, DropCause, Fate, FlippedBit, Link, LinkModel, LinkSpec, Packet, PlainBacklogs,
+    PlainLink,
 };
 pub use mtu::{Fit, Mtu};
 pub use probability::Probability;

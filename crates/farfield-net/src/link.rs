@@ -21,7 +21,7 @@ mod plain;
 mod spec;
 
 pub use model::LinkModel;
-pub use plain::{Lines, PlainLink};
+pub use plain::{PlainBacklogs, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
 use crate::loss::{Memory, Scope};
@@ -74,7 +74,7 @@ pub enum Fate {
     /// The packet arrives.
     Delivered(Delivery),
     /// The packet does not arrive.
-    Dropped(Cause),
+    Dropped(DropCause),
     /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from
     /// [`Link::next_fate_at`] on.
     Waits,
@@ -98,7 +98,7 @@ impl Fate {
 
 /// Why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
+pub enum DropCause {
     /// The wire lost it.
     Lost,
     /// The queue was full.
@@ -159,7 +159,7 @@ const _: () = assert!(size_of::<Fate>() == 32);
 ///
 /// ```
 /// use farfield_net::random::{Purpose, Seed};
-/// use farfield_net::{Cause, Duration, Fate, Instant, Link, LinkModel, Packet};
+/// use farfield_net::{DropCause, Duration, Fate, Instant, Link, LinkModel, Packet};
 /// use std::sync::Arc;
 ///
 /// // 12 Mbit/s take a millisecond for 1,500 bytes; one more packet may wait.
@@ -170,7 +170,7 @@ const _: () = assert!(size_of::<Fate>() == 32);
 /// let Fate::Delivered(second) = offer(1) else { panic!("it waits") };
 /// assert_eq!(first.first.at, Instant::ZERO + Duration::from_ms(21));
 /// assert_eq!(second.first.at, Instant::ZERO + Duration::from_ms(22));
-/// assert_eq!(offer(2), Fate::Dropped(Cause::QueueFull));
+/// assert_eq!(offer(2), Fate::Dropped(DropCause::QueueFull));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -243,7 +243,7 @@ impl Link {
 
     fn admit(&mut self, packet: Packet, lost: bool, rng: &mut Stream) -> Fate {
         if lost {
-            return Fate::Dropped(Cause::Lost);
+            return Fate::Dropped(DropCause::Lost);
         }
         match self.model.discipline {
             Discipline::Unlimited => self.send(self.now, packet.bytes, rng),
@@ -264,7 +264,7 @@ impl Link {
         backlog.settle(now);
         if starts_at > now {
             if !limit.admits(backlog.packets(), backlog.bytes(), size.into()) {
-                return Fate::Dropped(Cause::QueueFull);
+                return Fate::Dropped(DropCause::QueueFull);
             }
             backlog.push(starts_at, size);
         }
@@ -284,11 +284,11 @@ impl Link {
         red.observe(parameters, parameters.limit.measure(packets, bytes), idle, self.model.mean_packet_time);
         let mut mark = Mark::of(packet.ecn && red.prefers_marks(parameters));
         if red.strikes(parameters, rng) && !mark.meet() {
-            return Fate::Dropped(Cause::Early);
+            return Fate::Dropped(DropCause::Early);
         }
         if starts_at > now {
             if !parameters.limit.admits(packets, bytes, size.into()) {
-                return Fate::Dropped(Cause::QueueFull);
+                return Fate::Dropped(DropCause::QueueFull);
             }
             backlog.push(starts_at, size);
         } else {
@@ -305,13 +305,13 @@ impl Link {
         let (packets, bytes) = pie.length();
         if starts_at > now && !parameters.limit.admits(packets, bytes, size.into()) {
             pie.dropped();
-            return Fate::Dropped(Cause::QueueFull);
+            return Fate::Dropped(DropCause::QueueFull);
         }
         let mut mark = Mark::of(packet.ecn && pie.prefers_marks(parameters));
         if pie.strikes(parameters, rng) {
             pie.dropped();
             if !mark.meet() {
-                return Fate::Dropped(Cause::Early);
+                return Fate::Dropped(DropCause::Early);
             }
         }
         if starts_at > now {

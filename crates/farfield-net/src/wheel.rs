@@ -77,11 +77,11 @@ struct Chunk<E> {
     /// Its events are those of `from..to`; none is left only while it is on the free list.
     from: u8,
     to: u8,
-    events: [Entry<E>; CHUNK],
+    events: [WheelEntry<E>; CHUNK],
 }
 
 #[derive(Debug)]
-struct Entry<E> {
+struct WheelEntry<E> {
     at: u64,
     /// `None` outside of the chunk's `from..to`.
     event: Option<E>,
@@ -202,7 +202,7 @@ impl<E> Wheel<E> {
             _ => self.extend(level, slot),
         };
         let chunk = &mut self.chunks[chunk_at.index()];
-        chunk.events[usize::from(chunk.to)] = Entry { at, event: Some(event) };
+        chunk.events[usize::from(chunk.to)] = WheelEntry { at, event: Some(event) };
         chunk.to += 1;
     }
 
@@ -215,7 +215,7 @@ impl<E> Wheel<E> {
             chunk_at
         } else {
             let number = u32::try_from(self.chunks.len()).expect("fewer than 2^32 - 1 chunks wait at once");
-            let events = std::array::from_fn(|_| Entry { at: 0, event: None });
+            let events = std::array::from_fn(|_| WheelEntry { at: 0, event: None });
             self.chunks.push(Chunk { next: None, from: 0, to: 0, events });
             ChunkSlot::new(number)
         };

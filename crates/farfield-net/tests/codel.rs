@@ -6,7 +6,7 @@ use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Share};
 use farfield_net::loss::Loss;
 use farfield_net::queue::{Discipline, Limit, codel};
-use farfield_net::{Cause, Fate, LinkModel, Order, Packet, Probability, Trace};
+use farfield_net::{DropCause, Fate, LinkModel, Order, Packet, Probability, Trace};
 use scene::{Bench, at, exponential, stream};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ fn arrival_ns((key, fate): (u64, Fate)) -> (u64, Option<u64>) {
     match fate {
         Fate::Delivered(delivery) => (key, Some(delivery.first.at.as_ns())),
         Fate::Dropped(why) => {
-            assert_eq!(why, Cause::Delayed);
+            assert_eq!(why, DropCause::Delayed);
             (key, None)
         }
         Fate::Waits => panic!("a fate is not to wait"),
@@ -202,7 +202,7 @@ fn a_full_queue_drops_what_comes() {
     let model = link().queue(codel(Some(Limit::Packets(3))));
     let packets = [(at(0), 1500); 6];
     let fates = Bench::of(model).play(&packets);
-    let full = |key| fates.contains(&(key, Fate::Dropped(Cause::QueueFull)));
+    let full = |key| fates.contains(&(key, Fate::Dropped(DropCause::QueueFull)));
     assert_eq!([0, 1, 2, 3, 4, 5].map(full), [false, false, false, false, true, true]);
 }
 
@@ -213,7 +213,7 @@ fn it_stands_before_a_trace_too() {
     let trace = Arc::new(Trace::parse("1\n").unwrap());
     let model = LinkModel::ideal(Duration::ZERO).trace(trace).queue(codel(None));
     let fates = Bench::of(model).play(&[(at(0), 1500); 300]);
-    let first_drop = fates.iter().position(|(_, fate)| *fate == Fate::Dropped(Cause::Delayed)).unwrap();
+    let first_drop = fates.iter().position(|(_, fate)| *fate == Fate::Dropped(DropCause::Delayed)).unwrap();
     // 5 ms above target from the fifth on; 100 ms later, at 105 ms, the 105th goes.
     assert_eq!(fates[first_drop].0, 104);
     let arrivals: Vec<u64> = fates.iter().copied().filter_map(|fate| arrival_ns(fate).1).collect();

@@ -9,7 +9,7 @@ mod model;
 
 use farfield_base::{Duration, Instant};
 use farfield_net::queue::{Discipline, Limit, codel, fq_codel};
-use farfield_net::{BitRate, Cause, Fate, LinkModel, Packet, Trace};
+use farfield_net::{BitRate, DropCause, Fate, LinkModel, Packet, Trace};
 use loads::{Coming, LOADS, Load, NS_PER_BYTE, QueueFate, recorded};
 use model::{Dialect, Model, Parameters};
 use proptest::prelude::*;
@@ -77,8 +77,8 @@ fn play(
                 QueueFate::Marked(waited(delivery.first.at))
             }
             Fate::Delivered(delivery) => QueueFate::Left(waited(delivery.first.at)),
-            Fate::Dropped(Cause::Delayed) => QueueFate::Dropped,
-            Fate::Dropped(Cause::QueueFull) => QueueFate::Full,
+            Fate::Dropped(DropCause::Delayed) => QueueFate::Dropped,
+            Fate::Dropped(DropCause::QueueFull) => QueueFate::Full,
             other => panic!("{other:?} is no fate here"),
         };
         assert_eq!(fates[key as usize].replace(fate), None, "a packet has one fate");

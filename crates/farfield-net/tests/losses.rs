@@ -4,7 +4,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant, Share};
 use farfield_net::loss::{GilbertElliott, Loss, Memory, Scope};
-use farfield_net::{Cause, Fate, Link, LinkModel, Packet, Probability};
+use farfield_net::{DropCause, Fate, Link, LinkModel, Packet, Probability};
 use scene::{Bench, chi_squared, chi_squared_limit, stream};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn share(x: f64) -> Share {
 
 fn losses(loss: Loss) -> Vec<bool> {
     let mut bench = Bench::of(LinkModel::ideal(Duration::ZERO).loss(loss));
-    (0..PACKETS).map(|_| bench.offer(Instant::ZERO, 1000) == Err(Cause::Lost)).collect()
+    (0..PACKETS).map(|_| bench.offer(Instant::ZERO, 1000) == Err(DropCause::Lost)).collect()
 }
 
 /// Number of runs of `wanted` that are 1, 2, …, `longest` or longer long.
@@ -85,7 +85,7 @@ fn connections_with_memories_of_their_own_are_independent() {
         let (mut link, mut rng) = (Link::new(Arc::new(model)), stream(50));
         let mut memories = [Memory::default(); 2];
         let mut lost = |memory: &mut Memory| {
-            link.offer_of(memory, Instant::ZERO, PACKET, &mut rng) == Fate::Dropped(Cause::Lost)
+            link.offer_of(memory, Instant::ZERO, PACKET, &mut rng) == Fate::Dropped(DropCause::Lost)
         };
         let pairs: Vec<[bool; 2]> = (0..PACKETS).map(|_| memories.each_mut().map(&mut lost)).collect();
         pairs

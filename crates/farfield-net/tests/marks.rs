@@ -6,7 +6,7 @@ mod scene;
 use farfield_base::Duration;
 use farfield_net::mtu::Mtu;
 use farfield_net::queue::{Discipline, QueueSpec, pie};
-use farfield_net::{Cause, Fate, LinkModel, Packet};
+use farfield_net::{DropCause, Fate, LinkModel, Packet};
 use loads::LOADS;
 use scene::{Bench, at};
 
@@ -23,8 +23,8 @@ fn played(discipline: Discipline, able: bool, packets: usize) -> [usize; 2] {
         }
     }
     let count = |which: fn(&Fate) -> bool| fates.iter().filter(|fate| which(fate)).count();
-    let dropped = count(|fate| matches!(fate, Fate::Dropped(Cause::Early | Cause::Delayed)));
-    assert_eq!(count(|fate| matches!(fate, Fate::Dropped(Cause::QueueFull))), 0);
+    let dropped = count(|fate| matches!(fate, Fate::Dropped(DropCause::Early | DropCause::Delayed)));
+    assert_eq!(count(|fate| matches!(fate, Fate::Dropped(DropCause::QueueFull))), 0);
     [dropped, count(|fate| matches!(fate, Fate::Delivered(delivery) if delivery.first.marked))]
 }
 

@@ -6,7 +6,7 @@ mod scene;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Share};
 use farfield_net::queue::{Discipline, Limit, pie};
-use farfield_net::{BitRate, Cause, Fate, LinkModel, Packet, Probability};
+use farfield_net::{BitRate, DropCause, Fate, LinkModel, Packet, Probability};
 use loads::{Coming, LOADS, NS_PER_BYTE, QueueFate};
 use proptest::prelude::*;
 use scene::{Bench, at, stream};
@@ -203,8 +203,8 @@ fn played(p: pie::Parameters, ns_per_byte: u64, packets: &[Coming], rng: Stream)
             Fate::Delivered(delivery) => {
                 QueueFate::Left(delivery.first.at.as_ns() - now - u64::from(bytes) * ns_per_byte)
             }
-            Fate::Dropped(Cause::Early) => QueueFate::Dropped,
-            Fate::Dropped(Cause::QueueFull) => QueueFate::Full,
+            Fate::Dropped(DropCause::Early) => QueueFate::Dropped,
+            Fate::Dropped(DropCause::QueueFull) => QueueFate::Full,
             other => panic!("{other:?} is no fate here"),
         };
     packets.iter().map(fate).collect()

@@ -5,7 +5,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_net::queue::Limit;
-use farfield_net::{Cause, LinkModel};
+use farfield_net::{DropCause, LinkModel};
 use scene::{Bench, batch_means, poisson, stream};
 
 /// 1,000 bytes take 8 µs.
@@ -17,7 +17,7 @@ fn gigabit() -> LinkModel {
     LinkModel::ideal(Duration::from_ms(10)).rate(GIGABIT.parse().unwrap())
 }
 
-fn waiting_ns(model: LinkModel, arrivals: &[Instant]) -> Vec<Result<u64, Cause>> {
+fn waiting_ns(model: LinkModel, arrivals: &[Instant]) -> Vec<Result<u64, DropCause>> {
     let mut bench = Bench::of(model);
     let under_way_ns = 10_000_000 + SERVICE_NS;
     let mut wait = |&now: &Instant| Ok(bench.offer(now, PACKET)?.since(now).as_ns() - under_way_ns);
@@ -82,7 +82,7 @@ fn drop_tail_loses_as_m_d_1_k_does() {
         let model = || gigabit().drop_tail(Limit::Packets(waiting));
         let fates = waiting_ns(model(), &arrivals);
         let lost: Vec<f64> = fates.iter().map(|fate| f64::from(u8::from(fate.is_err()))).collect();
-        assert!(fates.iter().all(|fate| fate.is_ok() || *fate == Err(Cause::QueueFull)));
+        assert!(fates.iter().all(|fate| fate.is_ok() || *fate == Err(DropCause::QueueFull)));
         let (mean, half_width) = batch_means(&lost);
         let theory = m_d_1_k_loss(load, waiting as usize + 1);
         assert!((mean - theory).abs() < half_width, "load {load}: {mean} ± {half_width}, not {theory}");
@@ -107,7 +107,7 @@ fn drop_tail_drops_exactly_who_finds_the_queue_full() {
         let busy = free_at > now.as_ns();
         let expected = if busy && waiting + size > 6_000 {
             dropped += 1;
-            Err(Cause::QueueFull)
+            Err(DropCause::QueueFull)
         } else {
             let start = free_at.max(now.as_ns());
             accepted.push((start, size));

@@ -17,16 +17,16 @@ pub(crate) enum ReplyBody {
     /// These bytes.
     Whole(Bytes),
     /// Filler of a length that the head announces.
-    Filler(Filler),
+    Filler(FillerBody),
     /// Filler of a length that is not announced: chunked in HTTP/1.1, ended by the close in 1.0.
-    Chunked(Filler),
+    Chunked(FillerBody),
     /// Events, each when it is due.
     Events(Box<EventBody>),
 }
 
 /// The rest of a body of filler.
 #[derive(Debug)]
-pub(crate) struct Filler {
+pub(crate) struct FillerBody {
     position: u64,
     length: u64,
 }
@@ -36,15 +36,15 @@ const CHUNK: usize = 8 * 1024;
 
 impl ReplyBody {
     pub(crate) fn filler(length: u64) -> ReplyBody {
-        ReplyBody::Filler(Filler { position: 0, length })
+        ReplyBody::Filler(FillerBody { position: 0, length })
     }
 
     pub(crate) fn chunked(length: u64) -> ReplyBody {
-        ReplyBody::Chunked(Filler { position: 0, length })
+        ReplyBody::Chunked(FillerBody { position: 0, length })
     }
 }
 
-impl Filler {
+impl FillerBody {
     /// The next at most `limit` bytes, fewer where the buffer ends.
     fn next(&mut self, limit: usize) -> Option<Bytes> {
         let from = (self.position % FILLER.len() as u64) as usize;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     /// All bytes of a body of filler, and the length of its longest frame.
-    fn collect(mut filler: Filler, limit: usize) -> (Vec<u8>, usize) {
+    fn collect(mut filler: FillerBody, limit: usize) -> (Vec<u8>, usize) {
         let frames: Vec<Bytes> = std::iter::from_fn(|| filler.next(limit)).collect();
         (frames.concat(), frames.iter().map(Bytes::len).max().unwrap_or(0))
     }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn filler_is_exact_and_the_same_in_any_frames() {
         for length in [0, 1, 64, 8192, 65_535, 65_536, 65_537, 200_000] {
-            let body = || Filler { position: 0, length };
+            let body = || FillerBody { position: 0, length };
             let (whole, _) = collect(body(), FILLER.len());
             let (chunked, longest) = collect(body(), CHUNK);
             assert_eq!(whole.len() as u64, length);

@@ -9,7 +9,7 @@ use crate::config::OriginConfig;
 use crate::keep_alive::KeepAlive;
 use crate::service::{Service, Tally};
 use crate::tls::{Certified, HTTP2};
-use crate::version::Opened;
+use crate::version::OpenedConnection;
 use async_io::Timer;
 use farfield_base::Duration;
 use hyper::server::conn::{http1, http2};
@@ -100,8 +100,8 @@ impl Connections {
     }
 
     /// Guard that counts a connection as closed when it is dropped.
-    pub(crate) fn closing(&self, permit: Option<OwnedSemaphorePermit>) -> Closing {
-        Closing { service: Arc::clone(&self.service), _permit: permit }
+    pub(crate) fn closing(&self, permit: Option<OwnedSemaphorePermit>) -> ConnectionGuard {
+        ConnectionGuard { service: Arc::clone(&self.service), _permit: permit }
     }
 
     /// The keep-alive of a new connection with streams.
@@ -117,7 +117,7 @@ impl Connections {
     /// Ends of connections are their clients' affair; requests that were answered have been counted.
     async fn serve(&self, stream: TcpStream) {
         match &self.tls {
-            None => match Opened::read(stream, self.keep_alive_timeout).await {
+            None => match OpenedConnection::read(stream, self.keep_alive_timeout).await {
                 Some(opened) if opened.is_http2() => Box::pin(self.speak_http2(opened)).await,
                 Some(opened) => self.speak_http1(opened).await,
                 None => {}
@@ -187,12 +187,12 @@ impl Connections {
 }
 
 /// Counts a connection as closed and gives its leave back, however it ends.
-pub(crate) struct Closing {
+pub(crate) struct ConnectionGuard {
     service: Arc<Service>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Drop for Closing {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.service.tally.connections_closed.fetch_add(1, Relaxed);
     }

@@ -54,7 +54,7 @@ pub(crate) enum Route {
 
 /// The reason why a path is invalid; the text is the reply's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum PathRefusal {
     /// There is nothing of that name: 404.
     Unknown,
     /// The parameter is not one: 400.
@@ -71,14 +71,14 @@ pub(crate) enum ObjectKind {
 
 impl Route {
     /// Reads a path, without its query.
-    pub(crate) fn parse(path: &str) -> Result<Route, Refusal> {
-        let mut parts = path.strip_prefix('/').ok_or(Refusal::Unknown)?.splitn(2, '/');
+    pub(crate) fn parse(path: &str) -> Result<Route, PathRefusal> {
+        let mut parts = path.strip_prefix('/').ok_or(PathRefusal::Unknown)?.splitn(2, '/');
         let (head, parameter) = (parts.next().unwrap_or(""), parts.next());
         match (head, parameter) {
             ("", None) => Ok(Route::Index),
             ("echo-length", _) => Ok(Route::EchoLength),
-            ("page", Some(name)) => page(name).ok_or(Refusal::Unknown),
-            ("object", Some(name)) => object(name).ok_or(Refusal::Unknown),
+            ("page", Some(name)) => page(name).ok_or(PathRefusal::Unknown),
+            ("object", Some(name)) => object(name).ok_or(PathRefusal::Unknown),
             ("bytes", Some(size)) => body_length(size).map(Route::Bytes).ok_or(BAD_SIZE),
             ("chunked", Some(size)) => body_length(size).map(Route::Chunked).ok_or(BAD_SIZE),
             ("delay", Some(time)) => delay(time).map(Route::Delay).ok_or(BAD_DELAY),
@@ -88,34 +88,35 @@ impl Route {
                 events(plan).map(|plan| Route::WebSocket(Some(plan))).ok_or(BAD_EVENTS)
             }
             ("status", Some(code)) => status(code).map(Route::Status).ok_or(BAD_STATUS),
-            _ => Err(Refusal::Unknown),
+            _ => Err(PathRefusal::Unknown),
         }
     }
 }
 
-const BAD_SIZE: Refusal =
-    Refusal::Parameter("Not a size from 0 to 1GiB; ask for one such as /bytes/1024 or /chunked/64KiB.\n");
-const BAD_DELAY: Refusal =
-    Refusal::Parameter("Not a time from 0 to 1h; ask for milliseconds such as /delay/0.5, or /delay/20us.\n");
-const BAD_EVENTS: Refusal = Refusal::Parameter(
+const BAD_SIZE: PathRefusal =
+    PathRefusal::Parameter("Not a size from 0 to 1GiB; ask for one such as /bytes/1024 or /chunked/64KiB.\n");
+const BAD_DELAY: PathRefusal = PathRefusal::Parameter(
+    "Not a time from 0 to 1h; ask for milliseconds such as /delay/0.5, or /delay/20us.\n",
+);
+const BAD_EVENTS: PathRefusal = PathRefusal::Parameter(
     "Not a stream of events; ask for a number of them and a time between two such as /events/20/50, with a pause in the \
      middle as in /events/20/50/600, or without end as in /events/0/100. Times are at most 1h.\n",
 );
-const BAD_STATUS: Refusal =
-    Refusal::Parameter("Not a final status, 200 to 599; ask for one such as /status/404.\n");
+const BAD_STATUS: PathRefusal =
+    PathRefusal::Parameter("Not a final status, 200 to 599; ask for one such as /status/404.\n");
 
-impl Refusal {
+impl PathRefusal {
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Refusal::Unknown => StatusCode::NOT_FOUND,
-            Refusal::Parameter(_) => StatusCode::BAD_REQUEST,
+            PathRefusal::Unknown => StatusCode::NOT_FOUND,
+            PathRefusal::Parameter(_) => StatusCode::BAD_REQUEST,
         }
     }
 
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Refusal::Unknown => "There is nothing here; / lists what there is.\n",
-            Refusal::Parameter(text) => text,
+            PathRefusal::Unknown => "There is nothing here; / lists what there is.\n",
+            PathRefusal::Parameter(text) => text,
         }
     }
 }
@@ -216,7 +217,7 @@ mod tests {
         for path in
             ["", "*", "/page", "/page/1", "/page/-1.html", "/object/1.exe", "/object/css", "/bytes", "//"]
         {
-            assert_eq!(Route::parse(path), Err(Refusal::Unknown), "{path}");
+            assert_eq!(Route::parse(path), Err(PathRefusal::Unknown), "{path}");
         }
         for path in [
             "/bytes/",

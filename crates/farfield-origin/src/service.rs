@@ -12,7 +12,7 @@ use crate::failures::Failures;
 use crate::fault::Faults;
 use crate::queue::ServiceQueue;
 use crate::root::{File, Files};
-use crate::route::{ObjectKind, Refusal, Route};
+use crate::route::{ObjectKind, PathRefusal, Route};
 use crate::site::Site;
 use crate::websocket::{self, Opening};
 use farfield_base::random::Seed;
@@ -170,7 +170,7 @@ impl Service {
     pub(crate) async fn reply(&self, head: &request::Parts, number: u64, received: u64, nth: u32) -> Reply {
         let file = self.files.find(head.uri.path());
         let route = match file {
-            Some(_) => Err(Refusal::Unknown), // unused: the file is the reply
+            Some(_) => Err(PathRefusal::Unknown), // unused: the file is the reply
             None => Route::parse(head.uri.path()),
         };
         let is_http1 = head.version < Version::HTTP_2;
@@ -197,7 +197,7 @@ impl Service {
 
     /// Waits until a server has served the request and, on `/delay`, that much longer: the delay holds no
     /// server.
-    async fn serve(&self, route: Result<Route, Refusal>, number: u64) {
+    async fn serve(&self, route: Result<Route, PathRefusal>, number: u64) {
         let delay = match route {
             Ok(Route::Delay(delay)) => delay,
             _ => Duration::ZERO,
@@ -230,16 +230,16 @@ impl Service {
         first + self.faults.served(number, since_first, self.service_time).since(Instant::ZERO)
     }
 
-    fn reply_to(&self, route: Route, received: u64) -> Result<Reply, Refusal> {
+    fn reply_to(&self, route: Route, received: u64) -> Result<Reply, PathRefusal> {
         let found = |content_type, body| Ok(reply(StatusCode::OK, content_type, body));
         match route {
             Route::Index => found(HTML, ReplyBody::Whole(self.site.index().clone())),
             Route::Page(number) => {
-                let page = self.site.pages().get(number).ok_or(Refusal::Unknown)?;
+                let page = self.site.pages().get(number).ok_or(PathRefusal::Unknown)?;
                 found(HTML, ReplyBody::Whole(page.html().clone()))
             }
             Route::Object(number, kind) => {
-                let size = self.site.object(number, kind).ok_or(Refusal::Unknown)?;
+                let size = self.site.object(number, kind).ok_or(PathRefusal::Unknown)?;
                 found(content_type(kind), ReplyBody::filler(size.0))
             }
             Route::Bytes(length) => found(BINARY, ReplyBody::filler(length)),
@@ -288,7 +288,7 @@ fn reply(status: StatusCode, content_type: HeaderValue, body: ReplyBody) -> Repl
     reply
 }
 
-fn refuse(refusal: Refusal) -> Reply {
+fn refuse(refusal: PathRefusal) -> Reply {
     reply(refusal.status(), TEXT, text(refusal.text()))
 }
 

@@ -19,17 +19,17 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const FIRST_READ: usize = 1024;
 
 /// A connection whose first bytes have been read.
-pub(crate) struct Opened {
+pub(crate) struct OpenedConnection {
     stream: TcpStream,
     /// Bytes that are to be read before those of the stream; without memory once they are.
     first: Vec<u8>,
     taken: usize,
 }
 
-impl Opened {
+impl OpenedConnection {
     /// Reads enough of a connection to know its version, for `timeout` at most unless it is zero. `None` if
     /// that does not come, or the connection fails.
-    pub(crate) async fn read(stream: TcpStream, timeout: Option<Duration>) -> Option<Opened> {
+    pub(crate) async fn read(stream: TcpStream, timeout: Option<Duration>) -> Option<OpenedConnection> {
         match timeout.filter(|timeout| !timeout.is_zero()) {
             None => read_first(stream).await.ok(),
             Some(timeout) => tokio::select! {
@@ -46,7 +46,7 @@ impl Opened {
 }
 
 /// Reads until the bytes are a preface or cannot become one.
-async fn read_first(stream: TcpStream) -> io::Result<Opened> {
+async fn read_first(stream: TcpStream) -> io::Result<OpenedConnection> {
     let mut first = vec![0; FIRST_READ];
     let mut length = 0;
     loop {
@@ -63,10 +63,10 @@ async fn read_first(stream: TcpStream) -> io::Result<Opened> {
         }
     }
     first.truncate(length);
-    Ok(Opened { stream, first, taken: 0 })
+    Ok(OpenedConnection { stream, first, taken: 0 })
 }
 
-impl AsyncRead for Opened {
+impl AsyncRead for OpenedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -88,7 +88,7 @@ impl AsyncRead for Opened {
     }
 }
 
-impl AsyncWrite for Opened {
+impl AsyncWrite for OpenedConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

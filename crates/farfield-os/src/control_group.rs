@@ -22,7 +22,7 @@ use crate::limits::{LimitUse, Limits};
 use crate::processors::listed;
 use farfield_base::{Bytes, Duration};
 use farfield_files::system;
-use hierarchy::{Parent, Version, parent, parent_that_accounts};
+use hierarchy::{HierarchyVersion, Parent, parent, parent_that_accounts};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
@@ -77,7 +77,7 @@ pub struct ControlGroupPlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Group {
     folder: PathBuf,
-    version: Version,
+    version: HierarchyVersion,
 }
 
 /// An existing group. Dropping it removes it with all processes in it.
@@ -111,12 +111,12 @@ impl ControlGroupPlan {
             Ok(Some(Group { folder: folder.join(format!("{PREFIX}{name}")), version }))
         };
         let (cpu, memory) = (group(limits.cpu.is_some(), "cpu")?, group(limits.memory.is_some(), "memory")?);
-        let of_limits = |limited: &Group| limited.version == Version::Two;
+        let of_limits = |limited: &Group| limited.version == HierarchyVersion::Two;
         let limited = [&cpu, &memory].into_iter().flatten().find(|group| of_limits(group));
         // A process is in one group of version 2.
         let cpuset = group(!processors.is_empty(), "cpuset").unwrap_or(None);
         let cpuset = cpuset.filter(|own| {
-            own.version == Version::One || limited.is_none_or(|limited| limited.folder == own.folder)
+            own.version == HierarchyVersion::One || limited.is_none_or(|limited| limited.folder == own.folder)
         });
         let of_version_two = limited.or(cpuset.as_ref().filter(|group| of_limits(group)));
         let account = of_version_two.cloned().or_else(|| {
@@ -194,22 +194,22 @@ impl ControlGroup {
         if let (Some(group), Some(cpu)) = (&self.plan.cpu, self.plan.limits.cpu) {
             let (quota, period) = (cpu.quota_us().to_string(), cpu.period_us().to_string());
             match group.version {
-                Version::One => {
+                HierarchyVersion::One => {
                     group.write("cpu.cfs_period_us", &period)?;
                     group.write("cpu.cfs_quota_us", &quota)?;
                 }
-                Version::Two => group.write("cpu.max", &format!("{quota} {period}"))?,
+                HierarchyVersion::Two => group.write("cpu.max", &format!("{quota} {period}"))?,
             }
         }
         if let (Some(group), Some(memory)) = (&self.plan.memory, self.plan.limits.memory) {
             let bytes = Bytes::from(memory).0.to_string();
             // With swap a server could exceed its limit, and be slow; without swap the file may be missing.
             match group.version {
-                Version::One => {
+                HierarchyVersion::One => {
                     group.write("memory.limit_in_bytes", &bytes)?;
                     let _ = group.write("memory.memsw.limit_in_bytes", &bytes);
                 }
-                Version::Two => {
+                HierarchyVersion::Two => {
                     group.write("memory.max", &bytes)?;
                     let _ = group.write("memory.swap.max", "0");
                 }
@@ -282,16 +282,18 @@ impl ControlGroup {
             used.periods = group.field("cpu.stat", "nr_periods").unwrap_or(0);
             used.throttled_periods = group.field("cpu.stat", "nr_throttled").unwrap_or(0);
             used.throttled = match group.version {
-                Version::One => Duration::from_ns(group.field("cpu.stat", "throttled_time").unwrap_or(0)),
-                Version::Two => {
+                HierarchyVersion::One => {
+                    Duration::from_ns(group.field("cpu.stat", "throttled_time").unwrap_or(0))
+                }
+                HierarchyVersion::Two => {
                     Duration::from_ns(group.field("cpu.stat", "throttled_usec").unwrap_or(0) * 1_000)
                 }
             };
         }
         if let Some(group) = &self.plan.memory {
             let (most, kills) = match group.version {
-                Version::One => ("memory.max_usage_in_bytes", "memory.oom_control"),
-                Version::Two => ("memory.peak", "memory.events"),
+                HierarchyVersion::One => ("memory.max_usage_in_bytes", "memory.oom_control"),
+                HierarchyVersion::Two => ("memory.peak", "memory.events"),
             };
             used.memory_max = group.read(most).and_then(|text| text.trim().parse().ok()).map(Bytes);
             used.oom_kills = group.field(kills, "oom_kill").unwrap_or(0);
@@ -314,7 +316,7 @@ impl Group {
     /// either, and takes its parent's.
     fn keep_to(&self, processors: &[usize]) -> Result<(), ControlGroupError> {
         self.write("cpuset.cpus", &listed(processors))?;
-        if self.version == Version::Two {
+        if self.version == HierarchyVersion::Two {
             return Ok(());
         }
         let path = self.folder.with_file_name("cpuset.mems");
@@ -384,9 +386,9 @@ mod tests {
         assert!(matches!(said, ControlGroupError::NotPassedOn { .. }), "{said}");
         fs::write(root.join("user.slice/cgroup.subtree_control"), "cpu memory\n").unwrap();
         let found = parent(&mounts, own, "memory").unwrap();
-        assert_eq!(found, Parent { folder: root.join("user.slice"), version: Version::Two });
+        assert_eq!(found, Parent { folder: root.join("user.slice"), version: HierarchyVersion::Two });
 
-        let group = Group { folder: found.folder.join("farfield-test"), version: Version::Two };
+        let group = Group { folder: found.folder.join("farfield-test"), version: HierarchyVersion::Two };
         let limits = Limits {
             cpu: Some(CpuLimit::try_from(0.2).unwrap()),
             memory: Some(MemoryLimit::try_from(Bytes(64 << 20)).unwrap()),
@@ -413,7 +415,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cpuset.mems"), "0-1\n").unwrap();
         let plan = |at: &str| {
-            let group = Group { folder: folder.path().join(at).join("farfield-test"), version: Version::One };
+            let group = Group {
+                folder: folder.path().join(at).join("farfield-test"),
+                version: HierarchyVersion::One,
+            };
             let cpuset = Some((group, vec![1]));
             let limits = Limits { cpu: None, memory: None };
             ControlGroupPlan { limits, cpu: None, memory: None, cpuset, account: None }

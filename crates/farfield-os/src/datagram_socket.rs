@@ -18,7 +18,7 @@ pub const READ_BYTES: usize = 65_535;
 
 /// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub struct DatagramRead {
     /// Bytes of all datagrams.
     pub count: usize,
     /// Bytes of each, but for the last.
@@ -75,7 +75,7 @@ pub fn set_ecn(fd: impl AsFd, target: &SocketAddr, ecn: u8) -> Result<(), Errno>
 /// # Errors
 /// Those of recv(2). What ICMP reported of the socket is among them.
 #[expect(unsafe_code, reason = "rustix reads no segment sizes and no ECN codepoints")]
-pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<Received, Errno> {
+pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<DatagramRead, Errno> {
     /// Room for a timestamp, a codepoint and a segment size, each behind a `cmsghdr`, aligned as that is.
     #[repr(C, align(8))]
     struct Control([u8; 128]);
@@ -91,7 +91,7 @@ pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<Received, Errno> {
     // which nothing else uses until the call returns.
     let count = unsafe { libc::recvmsg(fd.as_fd().as_raw_fd(), &raw mut message, 0) };
     let Ok(count) = usize::try_from(count) else { return Err(super::socket::last_errno()) };
-    let mut received = Received { count, segment_bytes: count, ecn: 0, stamp_unix_ns: None };
+    let mut received = DatagramRead { count, segment_bytes: count, ecn: 0, stamp_unix_ns: None };
     // SAFETY: the kernel has filled the control buffer as far as `msg_controllen` says.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     while !header.is_null() {

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Progress of a connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum ConnectProgress {
     /// The handshake is done, as it is over loopback before the call returns.
     Connected,
     /// The handshake is under way.
@@ -51,12 +51,12 @@ pub fn unix_address(address: &UnixAddress) -> Result<SocketAddrUnix, Errno> {
 }
 
 /// Begins to connect a socket to `target`, and returns the progress so far.
-pub fn begin_connect(fd: &OwnedFd, target: &impl SocketAddrArg) -> Result<Progress, Errno> {
+pub fn begin_connect(fd: &OwnedFd, target: &impl SocketAddrArg) -> Result<ConnectProgress, Errno> {
     match connect(fd, target) {
-        Ok(()) => Ok(Progress::Connected),
+        Ok(()) => Ok(ConnectProgress::Connected),
         Err(Errno::INPROGRESS) => {
             let done = rustix::net::getpeername(fd).is_ok();
-            Ok(if done { Progress::Connected } else { Progress::UnderWay })
+            Ok(if done { ConnectProgress::Connected } else { ConnectProgress::UnderWay })
         }
         Err(errno) => Err(errno),
     }
@@ -192,7 +192,7 @@ mod tests {
         let target = listener.local_addr().unwrap();
         let fd = client_socket(&target, Some(Ipv4Addr::new(127, 0, 0, 2).into()), true).unwrap();
         assert_eq!(handshake_rtt(&fd), None, "there was no SYN yet");
-        assert_eq!(begin_connect(&fd, &target), Ok(Progress::Connected));
+        assert_eq!(begin_connect(&fd, &target), Ok(ConnectProgress::Connected));
         let rtt = handshake_rtt(&fd).expect("a handshake without loss");
         assert!(rtt > Duration::ZERO && rtt < Duration::from_secs(60), "{rtt:?}");
     }
@@ -212,9 +212,9 @@ mod tests {
             (fd, progress)
         };
         let (_first, progress) = connecting();
-        assert_eq!(progress, Progress::Connected);
+        assert_eq!(progress, ConnectProgress::Connected);
         let (second, progress) = connecting();
-        assert_eq!(progress, Progress::UnderWay);
+        assert_eq!(progress, ConnectProgress::UnderWay);
         let _accepted = rustix::net::accept(&listener).unwrap();
         let mut polled = [PollFd::new(&second, PollFlags::OUT)];
         poll(&mut polled, None).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         let fd = client_socket(&target, None, false).unwrap();
         // The kernel may handle the reset after the call has returned.
         let refused = match begin_connect(&fd, &target) {
-            Ok(Progress::UnderWay) => {
+            Ok(ConnectProgress::UnderWay) => {
                 poll(&mut [PollFd::new(&fd, PollFlags::OUT)], None).unwrap();
                 sockopt::socket_error(&fd).unwrap()
             }

@@ -7,7 +7,7 @@ pub use page::page;
 
 use crate::figures::{count, percent, rate, time};
 use farfield_base::words;
-use farfield_verify::audit::{Agreement, Audit, Method, Percentile, Row, Times, Unit};
+use farfield_verify::audit::{Agreement, Audit, AuditFigure, FigureUnit, OmissionMethod, Percentile, Times};
 use std::fmt::Write;
 
 /// Columns of a terminal.
@@ -63,16 +63,16 @@ fn why_not_judged(audit: &Audit) -> &'static str {
 }
 
 /// A figure of a row, with its unit.
-pub fn figure(row: &Row, value: f64) -> String {
+pub fn figure(row: &AuditFigure, value: f64) -> String {
     match row.unit {
-        Unit::Count => count(value.max(0.0) as u64),
-        Unit::PerSecond => rate(value),
-        Unit::Nanoseconds => time(value.max(0.0) as u64),
+        FigureUnit::Count => count(value.max(0.0) as u64),
+        FigureUnit::PerSecond => rate(value),
+        FigureUnit::Nanoseconds => time(value.max(0.0) as u64),
     }
 }
 
 /// The difference of a row: `+12 %`, or a factor where it is large.
-pub fn difference(row: &Row) -> String {
+pub fn difference(row: &AuditFigure) -> String {
     match row.difference {
         None => "none true".to_owned(),
         Some(off) if off >= 9.0 => format!("x{:.0}", off + 1.0),
@@ -81,7 +81,7 @@ pub fn difference(row: &Row) -> String {
     }
 }
 
-fn row_line(row: &Row) -> String {
+fn row_line(row: &AuditFigure) -> String {
     let mark = if row.agrees { ' ' } else { '!' };
     let head = format!(
         "{mark} {:<9} {:>10}  {:>10} {:>8}",
@@ -134,11 +134,11 @@ fn times_lines(audit: &Audit) -> String {
 pub fn method(audit: &Audit) -> Option<String> {
     let omitted = audit.omitted.as_ref()?;
     Some(match omitted.method {
-        Method::Schedule { rate_per_s } => format!(
+        OmissionMethod::Schedule { rate_per_s } => format!(
             "Open users: each request counts from when it was due at {rate_per_s} a second; {} were due and never sent.",
             omitted.never_sent
         ),
-        Method::Availability => "Open users: arrivals spread evenly over the run, each of whom waits until the tool's own \
+        OmissionMethod::Availability => "Open users: arrivals spread evenly over the run, each of whom waits until the tool's own \
                                  requests show that the server answers. Those who come in a stall are taken to be served at once \
                                  after it."
             .to_owned(),

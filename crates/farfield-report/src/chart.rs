@@ -69,12 +69,12 @@ pub struct Series {
     /// The drawing of the points.
     pub mark: Mark,
     /// The points, in the order in which a line joins them.
-    pub points: Vec<Point>,
+    pub points: Vec<ChartPoint>,
 }
 
 /// A point of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct ChartPoint {
     /// To the right.
     pub x: f64,
     /// Up.
@@ -166,7 +166,7 @@ pub struct Seconds<'a> {
     pub edges: &'a [f64],
 }
 
-impl Point {
+impl ChartPoint {
     fn has_whisker(&self) -> bool {
         self.half_width.is_some() || self.interval.is_some()
     }
@@ -181,16 +181,16 @@ impl Point {
     }
 }
 
-impl From<(f64, f64)> for Point {
-    fn from((x, y): (f64, f64)) -> Point {
-        Point { x, y, half_width: None, interval: None, is_doubtful: false }
+impl From<(f64, f64)> for ChartPoint {
+    fn from((x, y): (f64, f64)) -> ChartPoint {
+        ChartPoint { x, y, half_width: None, interval: None, is_doubtful: false }
     }
 }
 
 impl Series {
     /// A series of points without doubt.
     pub fn new(name: impl Into<String>, mark: Mark, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series { name: name.into(), mark, points: points.into_iter().map(Point::from).collect() }
+        Series { name: name.into(), mark, points: points.into_iter().map(ChartPoint::from).collect() }
     }
 }
 
@@ -258,7 +258,7 @@ impl Chart {
     }
 
     /// The points of a series that the axes can have.
-    fn points<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a Point> + Clone {
+    fn points<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a ChartPoint> + Clone {
         series.points.iter().filter(|point| self.x.takes(point.x) && self.y.takes(point.y))
     }
 
@@ -294,7 +294,7 @@ impl Chart {
             svg.line((*x, y), (x + end, y), Stroke::Level);
             svg.text((x + end + layout.sample_gap(), y + 4.0), "start", text);
         }
-        let dot = |point: &Point| Dot {
+        let dot = |point: &ChartPoint| Dot {
             x: across.place(point.x),
             y: up.place(point.y),
             whisker: point.has_whisker().then(|| point.ends().map(|end| up.place(end).min(up.from))),
@@ -321,7 +321,7 @@ impl Chart {
 
     /// Begins a series, in a page with its numbers: along the x axis seconds are read off the axis.
     fn begin_series(&self, svg: &mut Svg, series: &Series, is_in_page: bool, has_seconds: bool) {
-        let values = |of: fn(&Point) -> f64| self.points(series).map(of).collect::<Vec<_>>();
+        let values = |of: fn(&ChartPoint) -> f64| self.points(series).map(of).collect::<Vec<_>>();
         let x = (is_in_page && !has_seconds).then(|| values(|point| point.x));
         let y = is_in_page.then(|| values(|point| point.y));
         svg.begin_series(&series.name, x.as_deref(), y.as_deref());
@@ -499,7 +499,7 @@ mod tests {
     /// Four users lie at the right end, 200 attempts at the top, and 50 at a quarter of the height.
     #[test]
     fn points_levels_and_doubts_have_their_places() {
-        let doubtful = Point { is_doubtful: true, ..Point::from((4.0, 200.0)) };
+        let doubtful = ChartPoint { is_doubtful: true, ..ChartPoint::from((4.0, 200.0)) };
         let plain = Series::new("plain", Mark::Marked, [(1.0, 50.0), (2.0, 100.0)]);
         let other = Series { points: vec![doubtful], ..Series::new("other", Mark::Marked, []) };
         let axis = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
@@ -528,8 +528,9 @@ mod tests {
     /// one of 80 about 40 is cut at the axis.
     #[test]
     fn whiskers_reach_as_far_as_their_intervals() {
-        let point = |x, y, half_width| Point { half_width: Some(half_width), ..Point::from((x, y)) };
-        let points = vec![point(1.0, 100.0, 20.0), point(2.0, 40.0, 80.0), Point::from((3.0, 50.0))];
+        let point =
+            |x, y, half_width| ChartPoint { half_width: Some(half_width), ..ChartPoint::from((x, y)) };
+        let points = vec![point(1.0, 100.0, 20.0), point(2.0, 40.0, 80.0), ChartPoint::from((3.0, 50.0))];
         let series = vec![Series { name: "data".to_owned(), mark: Mark::Marked, points }];
         let from_zero = |label: &str| Axis { label: label.to_owned(), spacing: Spacing::FromZero };
         let svg = Chart::new("Title", from_zero("x"), from_zero("y"), series).svg();

@@ -1,7 +1,7 @@
 //! Runs compared: whether two servers, two configurations or two versions differ, by how much, and with what
 //! confidence.
 //!
-//! A [`Side`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it, on the
+//! A [`ComparisonSide`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it, on the
 //! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
 //! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016).
 //! Repeats that share seeds in virtual time, or blocks of a sweep, are pairs, whose differences are
@@ -30,7 +30,7 @@ use inputs::InputChange;
 use pairs::Pairs;
 use scoped::ScopedMetric;
 use serde::Serialize;
-use side::{LeftOut, Side, SideError};
+use side::{ComparisonSide, LeftOut, SideError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -68,9 +68,9 @@ pub struct Against {
     /// The side.
     pub side: SideSummary,
     /// The basis of the intervals.
-    pub evidence: Evidence,
+    pub evidence: IntervalBasis,
     /// A row for each metric.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MetricComparison>,
     /// Keys of the scenario and of the machine that differ between the first runs of the two sides.
     pub inputs: Vec<InputChange>,
     /// Doubts for the reader, one sentence each.
@@ -80,7 +80,7 @@ pub struct Against {
 /// Basis of the intervals of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum IntervalBasis {
     /// Both sides have repeats.
     Repeats,
     /// Both sides have repeats that belong together, each with one of the other side.
@@ -93,7 +93,7 @@ pub enum Evidence {
 
 /// A metric on both sides.
 #[derive(Debug, Clone, Serialize)]
-pub struct Row {
+pub struct MetricComparison {
     /// The metric, of the whole run or of a part.
     pub metric: ScopedMetric,
     /// Its value on the base's side, in the mean over the runs; null if no run has it.
@@ -122,36 +122,38 @@ pub struct Change {
 }
 
 /// Compares `others` with `base` in `metrics`.
-pub fn compare(base: &Side, others: &[Side], metrics: &[ScopedMetric]) -> Comparison {
+pub fn compare(base: &ComparisonSide, others: &[ComparisonSide], metrics: &[ScopedMetric]) -> Comparison {
     let against = others.iter().map(|other| Against::of(base, other, metrics)).collect();
     Comparison { level: LEVEL, base: base.summary(), others: against }
 }
 
 /// Opens the sides at these paths, each another one.
-pub fn open(paths: &[PathBuf]) -> Result<Vec<Side>, SideError> {
+pub fn open(paths: &[PathBuf]) -> Result<Vec<ComparisonSide>, SideError> {
     let mut seen = BTreeSet::new();
     // A path that cannot be resolved is refused where it is opened.
     let twice = paths.iter().find(|path| path.canonicalize().is_ok_and(|real| !seen.insert(real)));
     if let Some(twice) = twice {
         return Err(SideError::Twice(twice.clone()));
     }
-    paths.iter().map(|path| Side::open(path)).collect()
+    paths.iter().map(|path| ComparisonSide::open(path)).collect()
 }
 
 impl Against {
-    fn of(base: &Side, other: &Side, metrics: &[ScopedMetric]) -> Against {
+    fn of(base: &ComparisonSide, other: &ComparisonSide, metrics: &[ScopedMetric]) -> Against {
         let pairs = pairs::between(base.runs(), other.runs());
         let evidence = match (base.runs().len(), other.runs().len()) {
-            (1, 1) => Evidence::WithinRuns,
-            (1, _) | (_, 1) => Evidence::OneAgainstRepeats,
-            _ if pairs.is_some() => Evidence::Pairs,
-            _ => Evidence::Repeats,
+            (1, 1) => IntervalBasis::WithinRuns,
+            (1, _) | (_, 1) => IntervalBasis::OneAgainstRepeats,
+            _ if pairs.is_some() => IntervalBasis::Pairs,
+            _ => IntervalBasis::Repeats,
         };
         let row = |metric: &ScopedMetric| match &pairs {
-            Some(pairs) if evidence == Evidence::Pairs => Row::of_pairs(metric.clone(), pairs),
-            _ => Row::of(metric.clone(), [base, other], evidence),
+            Some(pairs) if evidence == IntervalBasis::Pairs => {
+                MetricComparison::of_pairs(metric.clone(), pairs)
+            }
+            _ => MetricComparison::of(metric.clone(), [base, other], evidence),
         };
-        let mut rows: Vec<Row> = metrics.iter().map(row).collect();
+        let mut rows: Vec<MetricComparison> = metrics.iter().map(row).collect();
         mark_differences(&mut rows);
         let (inputs, notes) = (inputs::changes(base, other), notes(base, other, evidence, pairs.as_ref()));
         Against { side: other.summary(), evidence, rows, inputs, notes }
@@ -168,9 +170,9 @@ impl Against {
     }
 }
 
-impl Row {
+impl MetricComparison {
     /// Of a metric in pairs of runs.
-    fn of_pairs(metric: ScopedMetric, pairs: &Pairs) -> Row {
+    fn of_pairs(metric: ScopedMetric, pairs: &Pairs) -> MetricComparison {
         let scale = metric.metric.scale();
         let values = |side: usize| -> Result<Vec<f64>, &'static str> {
             pairs.runs.iter().map(|pair| metric.of_run(pair[side])).collect()
@@ -184,22 +186,27 @@ impl Row {
                 change => (change, None),
             },
         };
-        Row { metric, base, other, change, unknown }
+        MetricComparison { metric, base, other, change, unknown }
     }
 
     /// Of a metric on both sides.
-    fn of(metric: ScopedMetric, sides: [&Side; 2], evidence: Evidence) -> Row {
+    fn of(metric: ScopedMetric, sides: [&ComparisonSide; 2], evidence: IntervalBasis) -> MetricComparison {
         let scale = metric.metric.scale();
         let values = sides.map(|side| metric.of_runs(side.runs()));
         let mean = |values: &Result<Vec<f64>, &'static str>| values.as_ref().ok().map(|of| scale.mean(of));
         let [base, other] = [mean(&values[0]), mean(&values[1])];
-        let unknown =
-            |reason| Row { metric: metric.clone(), base, other, change: None, unknown: Some(reason) };
+        let unknown = |reason| MetricComparison {
+            metric: metric.clone(),
+            base,
+            other,
+            change: None,
+            unknown: Some(reason),
+        };
         let [numbers, others] = match &values {
             [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
             [Ok(base), Ok(other)] => [base, other],
         };
-        let change = if evidence == Evidence::WithinRuns {
+        let change = if evidence == IntervalBasis::WithinRuns {
             match sides.map(|side| metric.estimate_of(&side.runs()[0])) {
                 [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
                 [Ok(base), Ok(other)] => Change::of_estimates(scale, [base, other]),
@@ -208,7 +215,9 @@ impl Row {
             Change::between(scale, [numbers, others])
         };
         match change {
-            Some(change) => Row { metric: metric.clone(), base, other, change: Some(change), unknown: None },
+            Some(change) => {
+                MetricComparison { metric: metric.clone(), base, other, change: Some(change), unknown: None }
+            }
             None => unknown("the numbers of the runs do not show it"),
         }
     }
@@ -275,7 +284,7 @@ impl Change {
 }
 
 /// Marks the changes that are shown to be differences, all of them considered together.
-fn mark_differences(rows: &mut [Row]) {
+fn mark_differences(rows: &mut [MetricComparison]) {
     let mut changes: Vec<&mut Change> = rows.iter_mut().filter_map(|row| row.change.as_mut()).collect();
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, differs) in changes.iter_mut().zip(holm(&p_values, LEVEL)) {
@@ -283,23 +292,29 @@ fn mark_differences(rows: &mut [Row]) {
     }
 }
 
-fn notes(base: &Side, other: &Side, evidence: Evidence, pairs: Option<&Pairs>) -> Vec<String> {
+fn notes(
+    base: &ComparisonSide,
+    other: &ComparisonSide,
+    evidence: IntervalBasis,
+    pairs: Option<&Pairs>,
+) -> Vec<String> {
     let mut notes = Vec::new();
     match evidence {
-        Evidence::Repeats => {}
-        Evidence::Pairs => notes.extend(pairs.and_then(Pairs::note)),
-        Evidence::WithinRuns => notes.push(
+        IntervalBasis::Repeats => {}
+        IntervalBasis::Pairs => notes.extend(pairs.and_then(Pairs::note)),
+        IntervalBasis::WithinRuns => notes.push(
             "one run against one: the intervals are of how a run varies within itself, and know nothing of what differs \
              between two starts of the same server; repeat both, each with a server that is started anew"
                 .to_owned(),
         ),
-        Evidence::OneAgainstRepeats => notes.push(
+        IntervalBasis::OneAgainstRepeats => notes.push(
             "a single run is compared by the spread of the other side's repeats, as if its own were the same; \
              repeat it as well"
                 .to_owned(),
         ),
     }
-    let unfinished = |side: &Side| side.runs().iter().any(|run| run.summary().steady.unfinished.is_some());
+    let unfinished =
+        |side: &ComparisonSide| side.runs().iter().any(|run| run.summary().steady.unfinished.is_some());
     for side in [base, other].into_iter().filter(|side| unfinished(side)) {
         notes.push(format!(
             "{}: requests were open at the end of runs; times count them by their ages (Kaplan and Meier 1958)",

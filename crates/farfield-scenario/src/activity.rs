@@ -29,7 +29,7 @@ pub enum Activity {
 
 /// The activity of users, encoded and described.
 #[derive(Debug)]
-pub struct Asked {
+pub struct EncodedActivity {
     /// The requests.
     pub encoded: Encoded,
     /// In words, where it is more than the target's one page.
@@ -134,7 +134,7 @@ impl Scenario {
 
     /// The activity, encoded if the host is known, and refused if one of its requests cannot be written as
     /// HTTP.
-    pub fn asked(&self, activity: Activity) -> Result<Asked, Mistake> {
+    pub fn asked(&self, activity: Activity) -> Result<EncodedActivity, Mistake> {
         let (in_words, warnings, key) = (activity.in_words(), activity.warnings(), activity.key());
         let refuse = |error: RequestError| match error {
             RequestError::Host(_) if self.target.is_some() => Mistake::at("target", error),
@@ -148,7 +148,7 @@ impl Scenario {
                 Encoded::ForBuiltIn(activity)
             }
         };
-        Ok(Asked { encoded, in_words, warnings })
+        Ok(EncodedActivity { encoded, in_words, warnings })
     }
 
     /// The Host field of requests; unknown for a built-in server that is yet to listen.

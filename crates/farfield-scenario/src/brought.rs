@@ -6,7 +6,7 @@ use crate::overlay::Overlay;
 use crate::values::Url;
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_files::open_regular;
-use farfield_import::Kind;
+use farfield_import::DocumentKind;
 use farfield_log::{LogFormat, decompressed};
 use farfield_traffic::session::replay::recorded_target;
 use std::io::Read;
@@ -24,7 +24,7 @@ enum Brought {
     /// Requests, a line each, or a sitemap.
     List,
     /// A file that `farfield import` makes a scenario of.
-    Importable(Kind),
+    Importable(DocumentKind),
     /// Of another program: what it is, and what can be done.
     Foreign(&'static str),
     /// A scenario, or nothing that is known.
@@ -84,7 +84,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // A file that is named a scenario may have a document in a body.
     if extension != "toml"
-        && let Some(kind) = Kind::of(name, start)
+        && let Some(kind) = DocumentKind::of(name, start)
     {
         return Brought::Importable(kind);
     }
@@ -214,10 +214,10 @@ mod tests {
             assert_eq!(of("defaults.toml", text), Brought::Scenario, "{text:?}");
         }
         for (name, text, kind) in [
-            ("plan.jmx", "<?xml", Kind::JMeter),
-            ("a.yaml", "openapi: 3.0.3\n", Kind::OpenApi),
-            ("a", "curl http://a/", Kind::Curl),
-            ("a.json", "{\"info\": {}, \"item\": []}", Kind::Postman),
+            ("plan.jmx", "<?xml", DocumentKind::JMeter),
+            ("a.yaml", "openapi: 3.0.3\n", DocumentKind::OpenApi),
+            ("a", "curl http://a/", DocumentKind::Curl),
+            ("a.json", "{\"info\": {}, \"item\": []}", DocumentKind::Postman),
         ] {
             assert_eq!(of(name, text), Brought::Importable(kind), "{name}");
         }

@@ -3,7 +3,7 @@
 //! Everything is resolved here, once: model of load, site, network, replies, sessions. [`RunPlan::prepare`]
 //! adds what depends on the machine: addresses, processors, the built-in server.
 
-use crate::activity::{Activity, Asked};
+use crate::activity::{Activity, EncodedActivity};
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::flow::FlowScenario;
@@ -64,7 +64,7 @@ pub(crate) struct PlannedFlow {
     /// The model of load.
     pub load: LoadModel,
     /// The requests.
-    pub asked: Asked,
+    pub asked: EncodedActivity,
     /// The number of them that are distinguished.
     pub request_count: u32,
 }

@@ -29,7 +29,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The blocks around all clients with IPv4 and with IPv6 addresses.
-pub type Around = [Option<Block>; 2];
+pub type ClientBlocks = [Option<Block>; 2];
 
 /// A plane that has been checked. What depends on the machine is still missing.
 pub type PlannedPlane = Plane<(), Box<LaidOut>>;
@@ -40,7 +40,7 @@ pub struct LaidOut {
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The addresses of clients.
-    pub around: Around,
+    pub around: ClientBlocks,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
     /// Models of servers beside real ones.

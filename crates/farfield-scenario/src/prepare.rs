@@ -23,8 +23,8 @@ use farfield_base::random::Seed;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
-use farfield_engine::sockets::Sources;
-use farfield_engine::{Settings, preflight};
+use farfield_engine::sockets::SourceAddresses;
+use farfield_engine::{RunSettings, preflight};
 use farfield_files::TempDir;
 use farfield_measure::VerdictLimits;
 use farfield_measure::paths::PathNames;
@@ -35,7 +35,7 @@ use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
 use farfield_user::{Flow, Itinerary, SessionLimits};
-use servers::{Found, warning_of_capture};
+use servers::{LocatedServer, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(crate) const BUILT_IN_NAME: &str = "localhost";
 /// A run with all that depends on the machine: addresses, processors, the built-in server.
 pub struct Prepared {
     /// For the engine; its `output` is still to be chosen.
-    pub settings: Settings<PreparedPlane>,
+    pub settings: RunSettings<PreparedPlane>,
     /// The server's address.
     pub address: SocketAddr,
     /// The scenario with the values that it left open.
@@ -107,7 +107,7 @@ impl RunPlan {
         let loads = flows.iter_mut().map(|flow| &mut flow.load);
         // A simulation takes the same memory on every machine, and watches it while it runs.
         let visitors_bound = if real { preflight::bound_visitors(loads, &secured, part) } else { None };
-        let settings = Settings {
+        let settings = RunSettings {
             flows,
             policy: scenario.connections.clone(),
             events: scenario.events,
@@ -196,10 +196,10 @@ impl Scenario {
         SessionLimits { most: self.run.sessions.map(Into::into), finish: self.run.finish_sessions }
     }
 
-    fn warning_of_way_in(&self, found: &Found) -> Option<String> {
+    fn warning_of_way_in(&self, found: &LocatedServer) -> Option<String> {
         match found {
-            Found::Here(found) => warning_of_capture(self, found),
-            Found::Elsewhere(_) => None,
+            LocatedServer::Here(found) => warning_of_capture(self, found),
+            LocatedServer::Elsewhere(_) => None,
         }
     }
 
@@ -256,7 +256,7 @@ impl Scenario {
         address: SocketAddr,
         built_in: &OriginConfig,
         home: Option<&NamedHome>,
-        found: Option<Found>,
+        found: Option<LocatedServer>,
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
             Plane::Sockets(()) => {
@@ -270,13 +270,13 @@ impl Scenario {
                 let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
                     None => self.started_server(around[1].is_some(), built_in, home)?,
-                    Some(Found::Here(found)) => {
+                    Some(LocatedServer::Here(found)) => {
                         (testbed.server_v4, testbed.server_v6) = (found.v4, found.v6);
                         testbed.server_has = found.has;
                         testbed.families = around.map(|block| block.is_some());
                         Server::Running(found)
                     }
-                    Some(Found::Elsewhere(card)) => {
+                    Some(LocatedServer::Elsewhere(card)) => {
                         let servers = network.plan.servers;
                         (testbed.server_v4, testbed.server_v6) = (servers.v4, servers.v6);
                         testbed.families = around.map(|block| block.is_some());
@@ -322,14 +322,14 @@ impl Scenario {
     }
 
     /// Addresses that clients of the sockets plane connect from.
-    fn sources(&mut self, address: SocketAddr) -> Sources {
+    fn sources(&mut self, address: SocketAddr) -> SourceAddresses {
         let usual = || match address.ip() {
-            IpAddr::V4(v4) if v4.is_loopback() => Sources::loopback(),
-            _ => Sources::default(),
+            IpAddr::V4(v4) if v4.is_loopback() => SourceAddresses::loopback(),
+            _ => SourceAddresses::default(),
         };
         match self.connections.unix_socket {
             // Nobody has an address there.
-            Some(_) => Sources::default(),
+            Some(_) => SourceAddresses::default(),
             None => self.sockets.sources.get_or_insert_with(usual).clone(),
         }
     }
@@ -349,7 +349,7 @@ impl Scenario {
             _ => farfield_testbed::reach::probe(address),
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
-        if let Some(foreign) = self.sockets.sources.as_ref().and_then(Sources::foreign) {
+        if let Some(foreign) = self.sockets.sources.as_ref().and_then(SourceAddresses::foreign) {
             return Err(ScenarioError::unavailable(format!(
                 "sockets.sources (--source): {foreign} is no address of this machine; name one that `ip address` shows, or \
                  add it there (`ip address add`)"

@@ -11,10 +11,10 @@ use farfield_base::random::{Purpose, Seed};
 use farfield_engine::PlaneKind;
 use farfield_model::FixedReply;
 use farfield_traffic::file::Load;
-use farfield_traffic::request::{BodySpec, Headers, Target};
-use farfield_traffic::session::extract::Wanted;
+use farfield_traffic::request::{BodySpec, Headers, RequestTarget};
+use farfield_traffic::session::extract::HeaderCheck;
 use farfield_traffic::session::state::Verb;
-use farfield_traffic::session::{PageLoad, Session, State};
+use farfield_traffic::session::{PageLoad, Session, SessionState};
 use serde::{Deserialize, Serialize};
 
 /// A fixed reply.
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ReplySpec {
     /// Path that it answers; a query matters only if it is written here.
-    pub path: Target,
+    pub path: RequestTarget,
     /// Method that it answers; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Verb>,
@@ -160,13 +160,13 @@ enum Need {
 }
 
 /// The first content that a state needs of its reply, if there is any.
-fn need_of(session: &Session, state: &State) -> Option<Need> {
+fn need_of(session: &Session, state: &SessionState) -> Option<Need> {
     let check = &state.check.spec;
     let part = |part: &str| Some(Need::Of(part.to_owned()));
     if check.status.as_ref().is_some_and(|statuses| !statuses.have(200)) {
         return part("check.status");
     }
-    if let Some((name, _)) = check.header.iter().find(|(_, wanted)| **wanted != Wanted::Present(false)) {
+    if let Some((name, _)) = check.header.iter().find(|(_, wanted)| **wanted != HeaderCheck::Present(false)) {
         return part(&format!("check.header.{}", name.as_str()));
     }
     if !check.contains.is_empty() {

@@ -17,7 +17,7 @@ use crate::start_at::StartAt;
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
 use farfield_base::{Bytes, Duration, Part, Window};
-use farfield_engine::{PlaneKind, Sources};
+use farfield_engine::{PlaneKind, SourceAddresses};
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
 use farfield_traffic::session::SessionSpec;
@@ -182,7 +182,7 @@ pub struct SocketsSpec {
     /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is
     /// there, and else the kernel's choice. An empty list is the kernel's choice.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sources: Option<Sources>,
+    pub sources: Option<SourceAddresses>,
     /// Where connections go instead of the target's host and port.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_to: Vec<ConnectTo>,

@@ -20,7 +20,7 @@ const DEPTH_MAX: usize = 6;
 
 /// A step from the outermost table inwards.
 #[derive(Clone)]
-enum Step {
+enum TableStep {
     Key(String),
     /// Into the members of a list.
     Member,
@@ -28,9 +28,9 @@ enum Step {
     Beside(String, String),
 }
 
-impl Step {
+impl TableStep {
     fn is_of_distribution(&self) -> bool {
-        matches!(self, Step::Beside(key, _) if key == DISTRIBUTION)
+        matches!(self, TableStep::Beside(key, _) if key == DISTRIBUTION)
     }
 }
 
@@ -156,7 +156,7 @@ struct Probe<'d> {
 
 impl Probe<'_> {
     /// The schema of what is at `path`.
-    fn at(&self, path: &[Step], depth: usize) -> Json {
+    fn at(&self, path: &[TableStep], depth: usize) -> Json {
         let mut schema =
             self.table(path, depth).or_else(|| self.list(path, depth)).unwrap_or_else(|| leaf(path));
         if let Some(words) = (self.described)(&dotted(path)) {
@@ -166,13 +166,13 @@ impl Probe<'_> {
     }
 
     /// That of a table, and of what may stand in its place; `None` if it is none.
-    fn table(&self, path: &[Step], depth: usize) -> Option<Json> {
+    fn table(&self, path: &[TableStep], depth: usize) -> Option<Json> {
         let message = refusal(path, one(NOTHING, 0))?;
         if let Some(tag) = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
             let kinds = listed(&refusal(path, one(tag, NOTHING))?)?;
             let variants = kinds.iter().filter_map(|kind| {
-                let beside = Step::Beside(tag.to_owned(), kind.clone());
-                let path: Vec<Step> = path.iter().cloned().chain([beside]).collect();
+                let beside = TableStep::Beside(tag.to_owned(), kind.clone());
+                let path: Vec<TableStep> = path.iter().cloned().chain([beside]).collect();
                 let mut schema = self.properties(&path, depth)?;
                 schema["properties"][tag] = json!({ "const": kind });
                 schema["required"] = json!([tag]);
@@ -190,16 +190,16 @@ impl Probe<'_> {
         Some(if others.is_empty() { table } else { json!({ "anyOf": [table, { "type": others }] }) })
     }
 
-    fn properties(&self, path: &[Step], depth: usize) -> Option<Json> {
+    fn properties(&self, path: &[TableStep], depth: usize) -> Option<Json> {
         let message = refusal(path, one(NOTHING, 0))?;
         let keys = if message.starts_with("unknown field") { listed(&message)? } else { return None };
         if depth == 0 {
             return Some(json!({ "type": "object" }));
         }
         let inner = |key: &String| {
-            let path: Vec<Step> = path.iter().cloned().chain([Step::Key(key.clone())]).collect();
+            let path: Vec<TableStep> = path.iter().cloned().chain([TableStep::Key(key.clone())]).collect();
             // Parameters of distributions, which are of times here and of counts there, are left open.
-            let is_parameter = path.iter().any(Step::is_of_distribution);
+            let is_parameter = path.iter().any(TableStep::is_of_distribution);
             (key.clone(), if is_parameter { json!({}) } else { self.at(&path, depth - 1) })
         };
         let properties: Map<String, Json> = keys.iter().map(inner).collect();
@@ -207,8 +207,8 @@ impl Probe<'_> {
     }
 
     /// That of a list of tables.
-    fn list(&self, path: &[Step], depth: usize) -> Option<Json> {
-        let path: Vec<Step> = path.iter().cloned().chain([Step::Member]).collect();
+    fn list(&self, path: &[TableStep], depth: usize) -> Option<Json> {
+        let path: Vec<TableStep> = path.iter().cloned().chain([TableStep::Member]).collect();
         let message = refusal(&path, one(NOTHING, 0))?;
         let is_table = message.starts_with("unknown field") || message.starts_with("missing field");
         is_table.then(|| json!({ "type": "array", "items": self.table(&path, depth) }))
@@ -216,7 +216,7 @@ impl Probe<'_> {
 }
 
 /// The schema of a value that is no table and no list of some.
-fn leaf(path: &[Step]) -> Json {
+fn leaf(path: &[TableStep]) -> Json {
     let words = refusal(path, NOTHING.into());
     if let Some(words) =
         words.as_deref().filter(|message| message.starts_with("unknown variant")).and_then(listed)
@@ -238,7 +238,7 @@ fn leaf(path: &[Step]) -> Json {
 const KINDS: usize = 6;
 
 /// Kinds of plain values that are taken.
-fn others(path: &[Step]) -> Vec<&'static str> {
+fn others(path: &[TableStep]) -> Vec<&'static str> {
     let kinds = [
         ("string", Value::from(NOTHING), "string"),
         ("integer", Value::from(7), "integer"),
@@ -253,7 +253,7 @@ fn others(path: &[Step]) -> Vec<&'static str> {
 }
 
 /// True if a value of this kind is taken, or refused for itself and not for its kind.
-fn takes(path: &[Step], value: Value, called: &str) -> bool {
+fn takes(path: &[TableStep], value: Value, called: &str) -> bool {
     refusal(path, value).is_none_or(|message| !message.contains(&format!("invalid type: {called}")))
 }
 
@@ -262,11 +262,11 @@ fn one(key: &str, value: impl Into<Value>) -> Value {
 }
 
 /// serde's message about a scenario with nothing but `value` at `path`; `None` if it takes that.
-fn refusal(path: &[Step], value: Value) -> Option<String> {
+fn refusal(path: &[TableStep], value: Value) -> Option<String> {
     let document = path.iter().rev().fold(value, |inner, step| match step {
-        Step::Key(key) => one(key, inner),
-        Step::Member => Value::Array(vec![inner]),
-        Step::Beside(key, kind) => match inner {
+        TableStep::Key(key) => one(key, inner),
+        TableStep::Member => Value::Array(vec![inner]),
+        TableStep::Beside(key, kind) => match inner {
             Value::Table(mut table) => {
                 table.insert(key.clone(), kind.as_str().into());
                 Value::Table(table)
@@ -283,9 +283,9 @@ fn listed(message: &str) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn dotted(path: &[Step]) -> String {
+fn dotted(path: &[TableStep]) -> String {
     let keys = path.iter().filter_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
+        TableStep::Key(key) => Some(key.as_str()),
         _ => None,
     });
     keys.collect::<Vec<_>>().join(".")

@@ -7,7 +7,7 @@ use crate::ScenarioError;
 use crate::site_folder;
 use farfield_engine::PlaneKind;
 use farfield_files::{TempDir, temporary_folder};
-use farfield_model::{Known, Objects};
+use farfield_model::{ObjectCost, Objects};
 use farfield_origin::OriginConfig;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::{Object, Site};
@@ -56,7 +56,7 @@ impl Scenario {
     /// Objects and replies that the model of a server knows: those of `site`, and the fixed ones.
     pub fn known_objects(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Objects, Mistake> {
         let known = |object: &Object| {
-            let known = Known { size: object.size.0, cost: object.cost };
+            let known = ObjectCost { size: object.size.0, cost: object.cost };
             (object.path.as_str().into(), known)
         };
         let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();

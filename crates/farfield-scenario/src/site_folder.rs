@@ -4,7 +4,7 @@
 //! Each folder is opened below the one before, and each file is new.
 
 use farfield_files::Folder;
-use farfield_traffic::site::content::Contents;
+use farfield_traffic::site::content::SiteContents;
 use farfield_traffic::site::files::{INDEX, MANIFEST};
 use farfield_traffic::site::path::{NAME_BYTES_MAX, WAY_BYTES_MAX};
 use farfield_traffic::site::{Site, html, path};
@@ -43,7 +43,7 @@ impl SiteFolder {
 /// # Errors
 /// The file or folder that could not be written, and the system's reason.
 pub fn write(site: &Site, directory: &Path) -> Result<SiteFolder, (PathBuf, io::Error)> {
-    let contents = Contents::new(site);
+    let contents = SiteContents::new(site);
     let root = Folder::open(directory).map_err(|error| (directory.to_owned(), error))?;
     let mut written = BTreeSet::new();
     let (mut left_out, mut first_left_out) = (0, None);

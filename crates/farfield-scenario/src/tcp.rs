@@ -13,7 +13,7 @@ use std::num::NonZeroU16;
 /// A profile's name, or a table that begins with one. It is written as a table with the receive buffer, which
 /// bounds what a client is sent in a round trip, whether or not that was given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TcpSpec(Written);
+pub struct TcpSpec(TcpKeys);
 
 /// A stack whose defaults hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub enum Profile {
 /// The keys: those of [`Config`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-struct Written {
+struct TcpKeys {
     profile: Profile,
     #[serde(skip_serializing_if = "Option::is_none")]
     mss: Option<NonZeroU16>,
@@ -177,13 +177,13 @@ fn put<T>(place: &mut T, written: Option<T>) {
 
 impl TcpSpec {
     /// Resolves the receive buffer by the profile.
-    fn new(written: Written) -> TcpSpec {
+    fn new(written: TcpKeys) -> TcpSpec {
         let receive_buffer = match (written.receive_buffer, written.profile.config().receive_buffer) {
             (Some(Room::Sizes(sizes)), _) => sizes,
             (Some(Room::Auto), ReceiveBuffer::Fixed(_)) => ReceiveBuffer::LINUX,
             (_, of_profile) => of_profile,
         };
-        TcpSpec(Written { receive_buffer: Some(Room::Sizes(receive_buffer)), ..written })
+        TcpSpec(TcpKeys { receive_buffer: Some(Room::Sizes(receive_buffer)), ..written })
     }
 
     /// The configuration of a connection.
@@ -224,7 +224,7 @@ impl TcpSpec {
 
 impl Default for TcpSpec {
     fn default() -> TcpSpec {
-        TcpSpec::new(Written::default())
+        TcpSpec::new(TcpKeys::default())
     }
 }
 
@@ -437,7 +437,7 @@ impl<'de> Deserialize<'de> for TcpSpec {
             text: |name| {
                 let profile = Profile::deserialize(StrDeserializer::<de::value::Error>::new(name));
                 let profile = profile.map_err(|error| error.to_string())?;
-                Ok(TcpSpec::new(Written { profile, ..Written::default() }))
+                Ok(TcpSpec::new(TcpKeys { profile, ..TcpKeys::default() }))
             },
             number: None,
             table: |written| Ok(TcpSpec::new(written)),

@@ -7,7 +7,7 @@ use farfield_engine::plane::ModelTls;
 use farfield_engine::{PlaneKind, tls as machine};
 use farfield_http::tls::model::Offer;
 use farfield_http::tls::{
-    Alpn, Group, Identities, Pin, Settings, SettingsError, Trust, Version, certificates_of_pem,
+    Alpn, Group, Identities, Pin, SettingsError, TlsSettings, Trust, Version, certificates_of_pem,
 };
 use farfield_origin::OriginConfig;
 use farfield_traffic::file::{FileError, Load};
@@ -344,7 +344,7 @@ impl PlannedTls {
     ///
     /// # Errors
     /// If the system has no roots.
-    pub fn prepare(self) -> Result<Settings, ScenarioError> {
+    pub fn prepare(self) -> Result<TlsSettings, ScenarioError> {
         let trust = match self.trust.clone() {
             Some(trust) => trust,
             None => machine::system_roots().map_err(ScenarioError::unavailable)?,
@@ -352,9 +352,9 @@ impl PlannedTls {
         self.settings(trust).map_err(ScenarioError::unavailable)
     }
 
-    fn settings(&self, trust: Trust) -> Result<Settings, SettingsError> {
+    fn settings(&self, trust: Trust) -> Result<TlsSettings, SettingsError> {
         let provider = machine::provider(&self.groups);
-        let settings = Settings::new(&self.name, trust, &self.versions, self.resumption, provider)?;
+        let settings = TlsSettings::new(&self.name, trust, &self.versions, self.resumption, provider)?;
         let settings = settings.with_identities(self.identities.clone()).with_early_data(self.early_data);
         Ok(settings.speaking(self.alpn))
     }

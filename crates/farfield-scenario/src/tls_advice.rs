@@ -5,16 +5,16 @@ use crate::Scenario;
 use crate::http::HttpVersion;
 use crate::tls::{TlsSpec, TlsVersion};
 use farfield_base::{Cause, Outcome, Rule};
-use farfield_engine::tls_probe::Refusal;
+use farfield_engine::tls_probe::ServerRefusal;
 use farfield_http::tls::{BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, OF_A_CA};
 
 impl Scenario {
     /// The sentence about `refusal`, with what to do.
-    pub fn advise(&self, refusal: &Refusal) -> String {
+    pub fn advise(&self, refusal: &ServerRefusal) -> String {
         format!("{refusal}; {}", self.remedy(refusal))
     }
 
-    fn remedy(&self, refusal: &Refusal) -> String {
+    fn remedy(&self, refusal: &ServerRefusal) -> String {
         let spec = self.tls.clone().unwrap_or_default();
         match refusal.outcome {
             Outcome::TlsUntrusted => trust(&spec, refusal),
@@ -58,7 +58,7 @@ impl Scenario {
     }
 }
 
-fn trust(spec: &TlsSpec, refusal: &Refusal) -> String {
+fn trust(spec: &TlsSpec, refusal: &ServerRefusal) -> String {
     let rule = match refusal.detail.as_ref().map(|detail| detail.cause) {
         Some(Cause::Broken(rule)) => rule,
         _ => Rule::new("", ""),
@@ -134,7 +134,7 @@ mod tests {
     fn advice(text: &str, outcome: Outcome, rule: Option<Rule>) -> String {
         let scenario: Scenario = toml::from_str(text).expect("a scenario");
         let server = "127.0.0.1:443".to_owned();
-        scenario.advise(&Refusal { server, outcome, detail: rule.map(Detail::broken) })
+        scenario.advise(&ServerRefusal { server, outcome, detail: rule.map(Detail::broken) })
     }
 
     /// Keys that the scenario sets already are named, and nobody is advised to set them.

@@ -7,7 +7,7 @@ use crate::counters::Counters;
 use crate::delayed_ack::DelayedAck;
 use crate::ecn::EcnState;
 use crate::event::{Event, Events, Failure};
-use crate::options::Agreed;
+use crate::options::NegotiatedOptions;
 use crate::paws::TimestampState;
 use crate::receiving::Receiving;
 use crate::recovery::Recovery;
@@ -59,7 +59,7 @@ use thiserror::Error;
 pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
-    pub(crate) agreed: Agreed,
+    pub(crate) agreed: NegotiatedOptions,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,
     pub(crate) rtt: RttEstimator,
@@ -115,7 +115,7 @@ impl Connection {
     fn new(config: Arc<Config>, numbers: Numbers, state: State) -> Connection {
         Connection {
             state,
-            agreed: Agreed::nothing(&config),
+            agreed: NegotiatedOptions::nothing(&config),
             send: Sending::new(numbers.isn),
             receive: Receiving::new(config.receive_buffer),
             rtt: RttEstimator::new(&config.rto),

@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::event::{Event, Failure};
-use crate::options::Agreed;
+use crate::options::NegotiatedOptions;
 use crate::segment::{Ecn, Segment};
 use crate::seq::Position;
 use crate::state::State;
@@ -107,7 +107,7 @@ impl Connection {
     }
 
     fn take_syn(&mut self, now: Instant, syn: &Segment) {
-        self.agreed = Agreed::with_syn(&self.config, &syn.options);
+        self.agreed = NegotiatedOptions::with_syn(&self.config, &syn.options);
         self.receive.begin(syn.seq, self.agreed.scaling);
         // RFC 7323 §2.2: the window of a SYN is never scaled
         self.send.offer(u32::from(syn.window), 0, 0);
@@ -150,7 +150,7 @@ impl Connection {
             ack: if answers { self.receive.isn.at(self.receive.nxt) } else { Default::default() },
             flags: self.ecn_of_syn(answers, first),
             window: window as u16,
-            options: Agreed::syn_options(&self.config, answers.then_some(&self.agreed), stamps),
+            options: NegotiatedOptions::syn_options(&self.config, answers.then_some(&self.agreed), stamps),
             payload_len: 0,
             ecn: Ecn::NotEct,
         };

@@ -5,7 +5,7 @@ use crate::segment::{Options, Segment, Timestamps};
 
 /// The agreement, as far as it is known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Agreed {
+pub(crate) struct NegotiatedOptions {
     /// The peer's MSS, or the default before its SYN came.
     pub(crate) peer_mss: u16,
     /// Shift in bits of the windows that the peer sends; 0 if scaling is off.
@@ -22,9 +22,9 @@ const MSS_MIN: u16 = 64;
 /// RFC 7323 §2.3: a larger shift is taken as 14.
 const SHIFT_MAX: u8 = 14;
 
-impl Agreed {
-    pub(crate) fn nothing(config: &Config) -> Agreed {
-        Agreed {
+impl NegotiatedOptions {
+    pub(crate) fn nothing(config: &Config) -> NegotiatedOptions {
+        NegotiatedOptions {
             peer_mss: config.default_mss,
             peer_shift: 0,
             own_shift: 0,
@@ -35,9 +35,9 @@ impl Agreed {
     }
 
     /// Options that follow from the peer's SYN: each holds if both sides offer it.
-    pub(crate) fn with_syn(config: &Config, syn: &Options) -> Agreed {
+    pub(crate) fn with_syn(config: &Config, syn: &Options) -> NegotiatedOptions {
         let scaling = config.window_scaling && syn.window_scale.is_some();
-        Agreed {
+        NegotiatedOptions {
             peer_mss: syn.mss.unwrap_or(config.default_mss).max(MSS_MIN),
             // RFC 7323 §2.2: both sides must send the option, or no window is scaled
             peer_shift: if scaling { syn.window_scale.unwrap_or(0).min(SHIFT_MAX) } else { 0 },
@@ -51,8 +51,12 @@ impl Agreed {
     }
 
     /// The options of our SYN (`answered: None`), or of our SYN-ACK: only what the SYN offered.
-    pub(crate) fn syn_options(config: &Config, answered: Option<&Agreed>, stamps: Timestamps) -> Options {
-        let allows = |of: fn(&Agreed) -> bool| answered.is_none_or(of);
+    pub(crate) fn syn_options(
+        config: &Config,
+        answered: Option<&NegotiatedOptions>,
+        stamps: Timestamps,
+    ) -> Options {
+        let allows = |of: fn(&NegotiatedOptions) -> bool| answered.is_none_or(of);
         Options {
             mss: Some(config.mss.max(MSS_MIN)),
             window_scale: (config.window_scaling && allows(|a| a.scaling)).then(|| config.window_shift()),

@@ -31,7 +31,7 @@ pub struct TimeWait {
 
 /// Consequence of a segment for a connection in TIME-WAIT.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum TimeWaitReply {
     /// It is dropped.
     Nothing,
     /// It is answered with this acknowledgment.
@@ -51,11 +51,11 @@ impl TimeWait {
     }
 
     /// Takes one segment; a FIN that came again makes the wait begin anew, for `time_wait` from `now`.
-    pub fn handle_segment(&mut self, now: Instant, segment: &Segment, time_wait: Duration) -> Answer {
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment, time_wait: Duration) -> TimeWaitReply {
         let flags = segment.flags;
         let ahead = segment.seq.0.wrapping_sub(self.ack.0) as i32;
         if flags.rst {
-            return if ahead == 0 { Answer::Over } else { Answer::Nothing };
+            return if ahead == 0 { TimeWaitReply::Over } else { TimeWaitReply::Nothing };
         }
         let stamped = segment.options.timestamps.filter(|_| self.timestamps);
         let newer = stamped.map(|stamps| stamps.value.wrapping_sub(self.recent) as i32);
@@ -64,7 +64,7 @@ impl TimeWait {
             // number
             let fresh = newer.unwrap_or(0);
             return if fresh > 0 || (fresh == 0 && ahead > 0) {
-                Answer::Reopen(self.seq)
+                TimeWaitReply::Reopen(self.seq)
             } else {
                 self.acknowledge(now)
             };
@@ -76,15 +76,22 @@ impl TimeWait {
         }
         // §3.10.7.4, first: what is not acceptable is acknowledged. A segment without length might be such an
         // ACK itself, and two ends in TIME-WAIT would answer each other for ever.
-        if segment.sequence_len() > 0 { self.acknowledge(now) } else { Answer::Nothing }
+        if segment.sequence_len() > 0 { self.acknowledge(now) } else { TimeWaitReply::Nothing }
     }
 
-    fn acknowledge(&self, now: Instant) -> Answer {
+    fn acknowledge(&self, now: Instant) -> TimeWaitReply {
         let value = self.offset.wrapping_add(crate::paws::ticks(now));
         let timestamps = self.timestamps.then_some(Timestamps { value, echo: self.recent });
         let options = Options { timestamps, ..Options::default() };
         let (seq, ack, window) = (self.seq, self.ack, self.window);
-        Answer::Acknowledge(Segment { seq, ack, flags: Flags::ACK, window, options, ..Segment::default() })
+        TimeWaitReply::Acknowledge(Segment {
+            seq,
+            ack,
+            flags: Flags::ACK,
+            window,
+            options,
+            ..Segment::default()
+        })
     }
 }
 

@@ -4,7 +4,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::time_wait::Answer;
+use farfield_tcp::time_wait::TimeWaitReply;
 use farfield_tcp::{
     Config, Connection, Event, Failure, Flags, ReceiveBuffer, Segment, SeqNumber, State, TimeWait,
     reply_to_stray,
@@ -278,11 +278,15 @@ fn time_wait_answers_as_the_connection_would() {
     let fin = pair.sent(B).find(|sent| sent.segment.flags.fin).unwrap().segment;
     pair.inject(A, fin, &[]);
     let answer = pair.sent(A).next_back().unwrap().segment;
-    assert_eq!(waits.handle_segment(pair.now, &fin, Duration::from_secs(1)), Answer::Acknowledge(answer));
+    assert_eq!(
+        waits.handle_segment(pair.now, &fin, Duration::from_secs(1)),
+        TimeWaitReply::Acknowledge(answer)
+    );
     assert_eq!(Some(waits.until()), pair.a.tcp.poll_timer(), "both begin anew");
     let bare = pair.forged(B, Flags::ACK, 2, 2);
-    assert_eq!(waits.handle_segment(pair.now, &bare, Duration::from_secs(1)), Answer::Nothing);
-    for (seq, answer) in [(1, Answer::Nothing), (3, Answer::Nothing), (2, Answer::Over)] {
+    assert_eq!(waits.handle_segment(pair.now, &bare, Duration::from_secs(1)), TimeWaitReply::Nothing);
+    for (seq, answer) in [(1, TimeWaitReply::Nothing), (3, TimeWaitReply::Nothing), (2, TimeWaitReply::Over)]
+    {
         let rst = pair.forged(B, Flags::RST, seq, 0);
         assert_eq!(waits.handle_segment(pair.now, &rst, Duration::from_secs(1)), answer);
     }
@@ -291,7 +295,7 @@ fn time_wait_answers_as_the_connection_would() {
 #[test]
 fn time_wait_yields_to_a_later_syn_alone() {
     let (pair, waits) = waiting(plain().with(|config| config.timestamps = true));
-    let reopens = |syn: Segment| matches!(waits.clone().handle_segment(pair.now, &syn, ms(1)), Answer::Reopen(seq) if seq == SeqNumber(ISN_A + 2));
+    let reopens = |syn: Segment| matches!(waits.clone().handle_segment(pair.now, &syn, ms(1)), TimeWaitReply::Reopen(seq) if seq == SeqNumber(ISN_A + 2));
     // RFC 6191 §2: (position, stamp), where the last stamp of B is that of its FIN, at 260 ms
     for (seq, value, expected) in [(0, 7_261, true), (9, 7_259, false), (9, 7_260, true), (2, 7_260, false)] {
         let syn = stamped(pair.forged(B, Flags::SYN, seq, 0), value);
@@ -302,8 +306,8 @@ fn time_wait_yields_to_a_later_syn_alone() {
     for (seq, expected) in [(3, true), (2, false), (-5, false)] {
         let syn = pair.forged(B, Flags::SYN, seq, 0);
         let answer = waits.clone().handle_segment(pair.now, &syn, ms(1));
-        assert_eq!(matches!(answer, Answer::Reopen(_)), expected, "{seq}");
-        assert!(expected || matches!(answer, Answer::Acknowledge(_)));
+        assert_eq!(matches!(answer, TimeWaitReply::Reopen(_)), expected, "{seq}");
+        assert!(expected || matches!(answer, TimeWaitReply::Acknowledge(_)));
     }
 }
 

@@ -8,7 +8,7 @@ use super::settings;
 use super::{Built, HostNamespace, Testbed, TestbedError, TestbedSpec, record, report};
 use crate::gateway::blocks::{overlap, width};
 use crate::gateway::{Equipment, Gateway};
-use crate::record::Record;
+use crate::record::TestbedRecord;
 use farfield_os::netlink::{AddressEntry, Netlink, RouteEntry};
 use std::io;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ pub struct InTheWay {
 
 /// Addresses, routes and forwarding of a namespace, as far as a diversion depends on them.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct NamespaceNetwork {
     addresses: Vec<AddressEntry>,
     routes: Vec<RouteEntry>,
     /// Names of interfaces, by their indices.
@@ -35,12 +35,12 @@ pub struct Surroundings {
     pub interface: String,
 }
 
-impl Surroundings {
+impl NamespaceNetwork {
     /// Reads what the namespace has.
     ///
     /// # Errors
     /// If it cannot be entered, or the kernel does not show its tables.
-    pub fn of(host: &HostNamespace) -> io::Result<Surroundings> {
+    pub fn of(host: &HostNamespace) -> io::Result<NamespaceNetwork> {
         host.namespace().inside(|| {
             let mut netlink = Netlink::open()?;
             let (addresses, routes) = (netlink.addresses()?, netlink.routes()?);
@@ -54,7 +54,7 @@ impl Surroundings {
             let interface = interface.into_iter().find(|name| netlink.index_of(name).is_err());
             let is_on = |name| settings::read(name).is_some_and(|value| value != "0");
             let forwards = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"].map(is_on);
-            Ok(Surroundings {
+            Ok(NamespaceNetwork {
                 addresses,
                 routes,
                 names,
@@ -126,7 +126,7 @@ impl Testbed {
         record::clear_leftovers();
         super::check(spec)?;
         let namespace = host.namespace().clone();
-        let record = Record::write(&namespace, Some(host));
+        let record = TestbedRecord::write(&namespace, Some(host));
         let built = namespace.inside(|| {
             let mut gateway = Gateway::open(spec)?;
             let equipment = Equipment {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_route_to_more_is_in_nobodys_way() {
-        let surroundings = Surroundings {
+        let surroundings = NamespaceNetwork {
             addresses: vec![
                 AddressEntry { address: "10.0.0.1".parse().unwrap(), bits: 24, interface: 2 },
                 AddressEntry { address: "127.0.0.1".parse().unwrap(), bits: 8, interface: 1 },

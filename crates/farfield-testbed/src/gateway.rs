@@ -24,7 +24,7 @@ pub use farfield_wire::EthernetAddressError;
 pub use queue::Queue;
 
 pub use chunks::Chunks;
-pub use door::{Door, Numbers};
+pub use door::{DatagramNumbers, Door};
 pub(crate) use equipment::Equipment;
 pub(crate) use receive_work::ReceiveWork;
 
@@ -33,7 +33,7 @@ use card::Card;
 use card::link::CardPort;
 use farfield_os::netlink::Netlink;
 use farfield_os::packet_socket;
-pub use queue::Framing;
+pub use queue::QueueFraming;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -60,7 +60,7 @@ pub enum Device {
 
 /// Properties of a gateway's interface that must stay while a run lasts.
 #[derive(Debug, Clone)]
-pub struct Watched {
+pub struct InterfaceState {
     /// The interface.
     pub interface: u32,
     /// Its name.
@@ -81,7 +81,7 @@ pub(crate) struct Gateway {
     interface: u32,
     pub name: String,
     queues: Vec<Arc<OwnedFd>>,
-    framing: Framing,
+    framing: QueueFraming,
     /// It takes rows of UDP datagrams as one packet.
     rows: bool,
     pub instead_of_tun: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) struct Gateway {
     /// The network card, if the device is one.
     card: Option<Card>,
     /// Properties given to the interface; `None` for a network card, which has them from others.
-    pub watched: Option<Watched>,
+    pub watched: Option<InterfaceState>,
 }
 
 impl Gateway {
@@ -135,7 +135,7 @@ impl Gateway {
             interface: card.entry.index,
             name: card.link.name.clone(),
             queues: sockets.into_iter().map(Arc::new).collect(),
-            framing: Framing::Ethernet { server: [0; 6], gateway: card.link.own.0 },
+            framing: QueueFraming::Ethernet { server: [0; 6], gateway: card.link.own.0 },
             rows: false,
             instead_of_tun: None,
             qdisc: None,
@@ -175,7 +175,7 @@ impl Gateway {
 
     /// Packets that the device has lost since it was made.
     pub fn drops(&mut self) -> io::Result<GatewayDrops> {
-        if matches!(self.framing, Framing::Ethernet { .. }) {
+        if matches!(self.framing, QueueFraming::Ethernet { .. }) {
             for socket in &self.queues {
                 self.dropped_before += u64::from(packet_socket::dropped(socket)?);
             }

@@ -30,7 +30,7 @@ pub(crate) mod settings;
 mod spec;
 mod watch;
 
-pub use diverted::{InTheWay, Surroundings};
+pub use diverted::{InTheWay, NamespaceNetwork};
 pub use error::TestbedError;
 pub use farfield_os::limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
 pub use farfield_os::namespace::Namespace;
@@ -46,13 +46,13 @@ pub use settings::{SettingName, SettingNameError};
 pub use spec::{ServerTcp, TestbedSpec};
 pub use watch::NetworkWatch;
 
-use crate::gateway::{CardSpec, Equipment, Gateway, Queue, ReceiveWork, Watched};
+use crate::gateway::{CardSpec, Equipment, Gateway, InterfaceState, Queue, ReceiveWork};
 use farfield_base::Duration;
 use farfield_os::control_group::ControlGroup;
 use farfield_os::namespace;
 use farfield_os::netlink::Netlink;
 use farfield_os::run_delay;
-use record::Record;
+use record::TestbedRecord;
 use settings::WantedSetting;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -101,7 +101,7 @@ pub struct Testbed {
     restore: Vec<(String, String)>,
     server: Vec<IpAddr>,
     // The last field, so that the record is removed after what it describes.
-    record: Mutex<Option<Record>>,
+    record: Mutex<Option<TestbedRecord>>,
 }
 
 impl Testbed {
@@ -115,7 +115,7 @@ impl Testbed {
         let user = rustix::process::geteuid().is_root();
         let whose = if user { "made for the run" } else { "made for the run, in a user namespace" };
         check(spec)?;
-        let record = Record::write(&namespace, None);
+        let record = TestbedRecord::write(&namespace, None);
         let built = namespace.inside(|| build_inside(spec));
         let built = built.map_err(|source| TestbedError::Namespace { source })??;
         Ok(Testbed::of(namespace, built, record, (whose.to_owned(), true), spec))
@@ -130,7 +130,7 @@ impl Testbed {
         record::clear_leftovers();
         check(spec)?;
         let namespace = host.namespace().clone();
-        let mut record = Record::write(&namespace, Some(host));
+        let mut record = TestbedRecord::write(&namespace, Some(host));
         let restored_later = |before: &[(String, String)]| {
             if let Some(record) = &mut record {
                 record.keep_settings(before);
@@ -177,7 +177,7 @@ impl Testbed {
     fn of(
         namespace: Namespace,
         built: Built,
-        record: Option<Record>,
+        record: Option<TestbedRecord>,
         (whose, is_own): (String, bool),
         spec: &TestbedSpec,
     ) -> Testbed {
@@ -215,7 +215,7 @@ impl Testbed {
     }
 
     /// Properties given to the gateway's interface; `None` on a network card.
-    pub fn watched(&self) -> Option<Watched> {
+    pub fn watched(&self) -> Option<InterfaceState> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).watched.clone()
     }
 

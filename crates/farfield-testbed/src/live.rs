@@ -48,7 +48,7 @@ pub enum Location {
 
 /// Demands of clients on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ClientDemands {
     /// The host of the target's URL, if there is one: an address or a name.
     pub host: Option<String>,
     /// Its port.
@@ -146,7 +146,7 @@ impl Location {
     ///
     /// # Errors
     /// If the namespace is not there, the target is elsewhere, or nothing listens.
-    pub fn find(&self, wanted: &Wanted) -> Result<FoundServer, LiveError> {
+    pub fn find(&self, wanted: &ClientDemands) -> Result<FoundServer, LiveError> {
         let host = self.open()?;
         let named = self.named(wanted)?;
         let refused = |source| LiveError::Tables { namespace: host.name().to_owned(), source };
@@ -183,7 +183,7 @@ impl Location {
     }
 
     /// The addresses of the target's host.
-    fn named(&self, wanted: &Wanted) -> Result<Vec<IpAddr>, LiveError> {
+    fn named(&self, wanted: &ClientDemands) -> Result<Vec<IpAddr>, LiveError> {
         let Some(host) = &wanted.host else { return Ok(Vec::new()) };
         match reach::addresses(host, wanted.port) {
             Ok(addresses) => Ok(addresses),
@@ -196,7 +196,7 @@ impl Location {
     /// Refuses a target in another namespace, or on another machine.
     fn check_named(
         &self,
-        wanted: &Wanted,
+        wanted: &ClientDemands,
         named: &[IpAddr],
         local: &[IpAddr],
         host: &HostNamespace,
@@ -231,7 +231,12 @@ fn look(named: &[IpAddr], port: u16) -> io::Result<Seen> {
 }
 
 /// The server's address of a family, and whether the namespace has it.
-fn choose(family: usize, wanted: &Wanted, local: &[IpAddr], listeners: &[TcpSocket]) -> (IpAddr, bool) {
+fn choose(
+    family: usize,
+    wanted: &ClientDemands,
+    local: &[IpAddr],
+    listeners: &[TcpSocket],
+) -> (IpAddr, bool) {
     let is_of_family = |address: &&IpAddr| address.is_ipv6() == (family == 1);
     let named: Vec<&IpAddr> = local.iter().filter(is_of_family).collect();
     let heard = named.iter().find(|address| accepts(listeners, ***address)).or(named.first());
@@ -249,7 +254,7 @@ fn choose(family: usize, wanted: &Wanted, local: &[IpAddr], listeners: &[TcpSock
 }
 
 /// Refuses clients none of which has the family of the target's address.
-fn check_family(wanted: &Wanted, local: &[IpAddr], host: &HostNamespace) -> Result<(), LiveError> {
+fn check_family(wanted: &ClientDemands, local: &[IpAddr], host: &HostNamespace) -> Result<(), LiveError> {
     let is_used = |address: &IpAddr| wanted.families[usize::from(address.is_ipv6())];
     match local.first() {
         Some(address) if !local.iter().any(is_used) => Err(LiveError::Family {
@@ -276,9 +281,9 @@ mod tests {
         TcpSocket { state: 10, local, receive_queue: 0, send_queue: 0, inode: 1 }
     }
 
-    fn wanted(host: Option<&str>) -> Wanted {
+    fn wanted(host: Option<&str>) -> ClientDemands {
         let (v4, v6) = ("192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap());
-        Wanted { host: host.map(str::to_owned), port: 80, v4, v6, families: [true, false] }
+        ClientDemands { host: host.map(str::to_owned), port: 80, v4, v6, families: [true, false] }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The server's answer to the first packet of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ProbeAnswer {
     /// It is to be completed.
     Accepted,
     /// Nothing listens.
@@ -31,7 +31,7 @@ const WAIT: Duration = Duration::from_ms(500);
 const SOURCE_PORT: u16 = 60_999;
 
 /// Asks the server at `server` as the last client of its family would, whose address is taken for the time.
-pub fn ask(testbed: &Testbed, spec: &TestbedSpec, server: SocketAddr) -> io::Result<Answer> {
+pub fn ask(testbed: &Testbed, spec: &TestbedSpec, server: SocketAddr) -> io::Result<ProbeAnswer> {
     ask_from(testbed, spec, spec.last_client(server.is_ipv4()), server)
 }
 
@@ -41,12 +41,12 @@ pub fn ask_from(
     spec: &TestbedSpec,
     source: IpAddr,
     server: SocketAddr,
-) -> io::Result<Answer> {
+) -> io::Result<ProbeAnswer> {
     let addresses = match (source, server.ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
         (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
         // Nobody of another family is a client of the server's.
-        _ => return Ok(Answer::Silence),
+        _ => return Ok(ProbeAnswer::Silence),
     };
     let mut queues = testbed.queues();
     let at = spec.queue_of(addresses.source());
@@ -55,15 +55,15 @@ pub fn ask_from(
         write(&mut queues[at], addresses, server.port(), TcpFlags::SYN, SeqNumber(0))?;
         let deadline = clock.now() + WAIT;
         match read(&mut queues[at], addresses, server.port(), || deadline.since(clock.now()))? {
-            Answer::Silence => {}
-            Answer::Accepted => {
+            ProbeAnswer::Silence => {}
+            ProbeAnswer::Accepted => {
                 write(&mut queues[at], addresses, server.port(), TcpFlags::RST, SeqNumber(1))?;
-                return Ok(Answer::Accepted);
+                return Ok(ProbeAnswer::Accepted);
             }
-            Answer::Refused => return Ok(Answer::Refused),
+            ProbeAnswer::Refused => return Ok(ProbeAnswer::Refused),
         }
     }
-    Ok(Answer::Silence)
+    Ok(ProbeAnswer::Silence)
 }
 
 fn write(
@@ -97,7 +97,7 @@ fn read(
     addresses: Addresses,
     port: u16,
     left: impl Fn() -> Duration,
-) -> io::Result<Answer> {
+) -> io::Result<ProbeAnswer> {
     let mut buffer = vec![0; Queue::READ_LEN];
     loop {
         // Others' packets may come without a pause.
@@ -112,13 +112,13 @@ fn read(
                 && (tcp.source_port(), tcp.destination_port()) == (port, SOURCE_PORT)
             {
                 let refused = tcp.flags().contains(TcpFlags::RST);
-                return Ok(if refused { Answer::Refused } else { Answer::Accepted });
+                return Ok(if refused { ProbeAnswer::Refused } else { ProbeAnswer::Accepted });
             }
         }
         let left = left();
         let timeout = Timespec::try_from(left.to_std()).unwrap_or_default();
         if left == Duration::ZERO || poll(&mut [PollFd::new(queue, PollFlags::IN)], Some(&timeout))? == 0 {
-            return Ok(Answer::Silence);
+            return Ok(ProbeAnswer::Silence);
         }
     }
 }

@@ -35,7 +35,7 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// The locked record file of a testbed in use. Dropping it removes the file.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct TestbedRecord {
     folder: PathBuf,
     at: OwnedFd,
     name: String,
@@ -121,9 +121,9 @@ pub(super) fn unique_name() -> String {
     format!("{pid}-{}-{namespace}-{ticks}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-impl Record {
+impl TestbedRecord {
     /// Writes the record of a testbed. `None` if no directory is writable: a testbed works without a record.
-    pub fn write(namespace: &Namespace, host: Option<&HostNamespace>) -> Option<Record> {
+    pub fn write(namespace: &Namespace, host: Option<&HostNamespace>) -> Option<TestbedRecord> {
         let content = RecordContent {
             boot: boot()?,
             namespace_inode: namespace.inode().ok()?,
@@ -144,7 +144,7 @@ impl Record {
                 Some((folder.clone(), at, file))
             })
         })?;
-        Some(Record { folder, at, name, file, content })
+        Some(TestbedRecord { folder, at, name, file, content })
     }
 
     /// Adds the settings to restore.
@@ -161,7 +161,7 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for TestbedRecord {
     fn drop(&mut self) {
         // If the file cannot be removed, the next start finds that its owner is gone, and nothing to clear.
         let _ = rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty());

@@ -5,7 +5,7 @@
 //! by one thread for all testbeds of a run, and the first change of what is ours is kept with its instant.
 
 use super::Testbed;
-use crate::gateway::Watched;
+use crate::gateway::InterfaceState;
 use farfield_base::{Duration, Instant};
 use farfield_os::clock::Clock;
 use farfield_os::netlink::{Netlink, Notice, Notices};
@@ -27,7 +27,7 @@ pub struct NetworkWatch {
 struct Watcher {
     notices: Notices,
     netlink: Netlink,
-    watched: Watched,
+    watched: InterfaceState,
 }
 
 impl NetworkWatch {
@@ -146,8 +146,8 @@ impl Watcher {
 }
 
 /// Property of ours that is not in the kernel's tables, in words; for when notices of it may have been lost.
-fn missing(watched: &Watched, netlink: &mut Netlink) -> Option<String> {
-    let Watched { interface: own, name, blocks, addresses, .. } = watched;
+fn missing(watched: &InterfaceState, netlink: &mut Netlink) -> Option<String> {
+    let InterfaceState { interface: own, name, blocks, addresses, .. } = watched;
     if netlink.name_of(*own).is_err() {
         return Some(format!("removed the gateway's interface {name}"));
     }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn only_changes_of_what_is_ours_are_named() {
-        let watched = Watched {
+        let watched = InterfaceState {
             interface: 7,
             name: "ff0".to_owned(),
             blocks: vec![([10, 1, 0, 0].into(), 16)],
@@ -229,7 +229,8 @@ mod tests {
         let lost = watcher.concerns(&Notice::Lost);
         assert!(lost.is_some_and(|words| words.starts_with("removed the ")));
         let (blocks, addresses, neighbours) = (Vec::new(), Vec::new(), Vec::new());
-        watcher.watched = Watched { interface: 1, name: "lo".to_owned(), blocks, addresses, neighbours };
+        watcher.watched =
+            InterfaceState { interface: 1, name: "lo".to_owned(), blocks, addresses, neighbours };
         assert_eq!(watcher.concerns(&Notice::Lost), None, "every namespace has a loopback interface");
         let at = Instant::from_ns(2_149_000_000);
         let words = "something else removed the route to 10.1.0.0/16 at second 2.1";

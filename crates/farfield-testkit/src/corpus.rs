@@ -10,7 +10,7 @@ use std::path::Path;
 pub type Property = fn(&[u8]);
 
 /// A fuzz target: its name, its property, and the least number of its seeds.
-pub type Target = (&'static str, Property, usize);
+pub type CorpusTarget = (&'static str, Property, usize);
 
 /// A target's seeds with their files, sorted.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -35,7 +35,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 macro_rules! corpus_tests {
     ($cases:expr, [$($target:expr),+ $(,)?]) => {
         /// Fuzz targets with their properties and the least number of their seeds.
-        const TARGETS: &[$crate::corpus::Target] = &[$($target),+];
+        const TARGETS: &[$crate::corpus::CorpusTarget] = &[$($target),+];
 
         #[test]
         fn the_corpus_has_the_properties() {
@@ -50,7 +50,7 @@ macro_rules! corpus_tests {
 }
 
 /// Checks the property of each target on each of its seeds.
-pub fn check(targets: &[Target]) {
+pub fn check(targets: &[CorpusTarget]) {
     for (target, property, least) in targets {
         let seeds = seeds(target);
         assert!(seeds.len() >= *least, "{target}: {} seeds", seeds.len());
@@ -63,7 +63,7 @@ pub fn check(targets: &[Target]) {
 
 /// Checks the properties in `cases` cases on seeds with some bytes changed and their ends cut off: the first
 /// mutations of a fuzzer.
-pub fn check_damaged(targets: &[Target], cases: u32) {
+pub fn check_damaged(targets: &[CorpusTarget], cases: u32) {
     let corpora: Vec<_> = targets.iter().map(|(target, ..)| seeds(target)).collect();
     let damage = (
         0..targets.len(),

@@ -53,7 +53,7 @@ impl Protocol {
 
 /// Data that a server sends without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FloodKind {
     /// Nothing: it answers.
     Calm,
     /// Interim heads.
@@ -108,61 +108,61 @@ pub enum Kind {
     ClosesQuic,
 }
 
-/// The words with which [`Kind::Closes`] and [`Kind::ClosesQuic`] close.
+/// The words with which [`FloodKind::Closes`] and [`FloodKind::ClosesQuic`] close.
 pub const FAREWELL: &str = "out of memory";
 
 /// All floods and calm servers there are, by name.
-pub const ALL: &[(&str, Protocol, Kind)] = &[
-    ("calm-http1", Protocol::Http1, Kind::Calm),
-    ("calm-https1", Protocol::Https1, Kind::Calm),
-    ("calm-http2", Protocol::Http2, Kind::Calm),
-    ("calm-https2", Protocol::Https2, Kind::Calm),
-    ("calm-http3", Protocol::Http3, Kind::Calm),
-    ("interim", Protocol::Http1, Kind::Interim),
-    ("head", Protocol::Http1, Kind::Head),
-    ("trailers", Protocol::Http1, Kind::Trailers),
-    ("chunk-extension", Protocol::Http1, Kind::ChunkExtension),
-    ("gzip", Protocol::Http1, Kind::Gzip),
-    ("key-update", Protocol::Https1, Kind::KeyUpdate),
-    ("key-update-http2", Protocol::Https2, Kind::KeyUpdate),
-    ("ping", Protocol::Http2, Kind::Ping),
-    ("ping-and-body", Protocol::Http2, Kind::PingAndBody),
-    ("ping-and-body-tls", Protocol::Https2, Kind::PingAndBody),
-    ("settings", Protocol::Http2, Kind::Settings),
-    ("settings-and-body", Protocol::Http2, Kind::SettingsAndBody),
-    ("settings-tls", Protocol::Https2, Kind::Settings),
-    ("window-update", Protocol::Http2, Kind::WindowUpdate),
-    ("rst-stream", Protocol::Http2, Kind::RstStream),
-    ("continuation", Protocol::Http2, Kind::Continuation),
-    ("continuation-tls", Protocol::Https2, Kind::Continuation),
-    ("continuation-with-fields", Protocol::Http2, Kind::ContinuationWithFields),
-    ("empty-data", Protocol::Http2, Kind::EmptyData),
-    ("interim-http2", Protocol::Http2, Kind::Interim),
-    ("trailers-http2", Protocol::Http2, Kind::Trailers),
-    ("gzip-http2", Protocol::Http2, Kind::Gzip),
-    ("quic-ping", Protocol::Http3, Kind::QuicPing),
-    ("max-data", Protocol::Http3, Kind::MaxData),
-    ("new-connection-id", Protocol::Http3, Kind::NewConnectionId),
-    ("retired-identifiers", Protocol::Http3, Kind::RetiredIdentifiers),
-    ("path-challenge", Protocol::Http3, Kind::PathChallenge),
-    ("handshake-done", Protocol::Http3, Kind::HandshakeDone),
-    ("interim-http3", Protocol::Http3, Kind::Interim),
-    ("head-http3", Protocol::Http3, Kind::Head),
-    ("trailers-http3", Protocol::Http3, Kind::Trailers),
-    ("empty-data-http3", Protocol::Http3, Kind::EmptyData),
-    ("gzip-http3", Protocol::Http3, Kind::Gzip),
+pub const ALL: &[(&str, Protocol, FloodKind)] = &[
+    ("calm-http1", Protocol::Http1, FloodKind::Calm),
+    ("calm-https1", Protocol::Https1, FloodKind::Calm),
+    ("calm-http2", Protocol::Http2, FloodKind::Calm),
+    ("calm-https2", Protocol::Https2, FloodKind::Calm),
+    ("calm-http3", Protocol::Http3, FloodKind::Calm),
+    ("interim", Protocol::Http1, FloodKind::Interim),
+    ("head", Protocol::Http1, FloodKind::Head),
+    ("trailers", Protocol::Http1, FloodKind::Trailers),
+    ("chunk-extension", Protocol::Http1, FloodKind::ChunkExtension),
+    ("gzip", Protocol::Http1, FloodKind::Gzip),
+    ("key-update", Protocol::Https1, FloodKind::KeyUpdate),
+    ("key-update-http2", Protocol::Https2, FloodKind::KeyUpdate),
+    ("ping", Protocol::Http2, FloodKind::Ping),
+    ("ping-and-body", Protocol::Http2, FloodKind::PingAndBody),
+    ("ping-and-body-tls", Protocol::Https2, FloodKind::PingAndBody),
+    ("settings", Protocol::Http2, FloodKind::Settings),
+    ("settings-and-body", Protocol::Http2, FloodKind::SettingsAndBody),
+    ("settings-tls", Protocol::Https2, FloodKind::Settings),
+    ("window-update", Protocol::Http2, FloodKind::WindowUpdate),
+    ("rst-stream", Protocol::Http2, FloodKind::RstStream),
+    ("continuation", Protocol::Http2, FloodKind::Continuation),
+    ("continuation-tls", Protocol::Https2, FloodKind::Continuation),
+    ("continuation-with-fields", Protocol::Http2, FloodKind::ContinuationWithFields),
+    ("empty-data", Protocol::Http2, FloodKind::EmptyData),
+    ("interim-http2", Protocol::Http2, FloodKind::Interim),
+    ("trailers-http2", Protocol::Http2, FloodKind::Trailers),
+    ("gzip-http2", Protocol::Http2, FloodKind::Gzip),
+    ("quic-ping", Protocol::Http3, FloodKind::QuicPing),
+    ("max-data", Protocol::Http3, FloodKind::MaxData),
+    ("new-connection-id", Protocol::Http3, FloodKind::NewConnectionId),
+    ("retired-identifiers", Protocol::Http3, FloodKind::RetiredIdentifiers),
+    ("path-challenge", Protocol::Http3, FloodKind::PathChallenge),
+    ("handshake-done", Protocol::Http3, FloodKind::HandshakeDone),
+    ("interim-http3", Protocol::Http3, FloodKind::Interim),
+    ("head-http3", Protocol::Http3, FloodKind::Head),
+    ("trailers-http3", Protocol::Http3, FloodKind::Trailers),
+    ("empty-data-http3", Protocol::Http3, FloodKind::EmptyData),
+    ("gzip-http3", Protocol::Http3, FloodKind::Gzip),
 ];
 
 /// Servers that are at fault otherwise, by name.
-pub const FAULTS: &[(&str, Protocol, Kind)] = &[
-    ("closes-http3", Protocol::Http3, Kind::Closes),
-    ("resets-http3", Protocol::Http3, Kind::Resets),
-    ("wrong-frame-http3", Protocol::Http3, Kind::WrongFrame),
-    ("closes-quic", Protocol::Http3, Kind::ClosesQuic),
+pub const FAULTS: &[(&str, Protocol, FloodKind)] = &[
+    ("closes-http3", Protocol::Http3, FloodKind::Closes),
+    ("resets-http3", Protocol::Http3, FloodKind::Resets),
+    ("wrong-frame-http3", Protocol::Http3, FloodKind::WrongFrame),
+    ("closes-quic", Protocol::Http3, FloodKind::ClosesQuic),
 ];
 
 /// The flood, the calm server, or the one at fault, of this name.
-pub fn named(name: &str) -> Option<(Protocol, Kind)> {
+pub fn named(name: &str) -> Option<(Protocol, FloodKind)> {
     ALL.iter().chain(FAULTS).find(|(own, ..)| *own == name).map(|(_, protocol, kind)| (*protocol, *kind))
 }
 
@@ -172,7 +172,7 @@ pub struct FloodServer {
     protocol: Protocol,
     address: SocketAddr,
     /// Of HTTP/3: what it does from now on.
-    kind: Arc<Mutex<Kind>>,
+    kind: Arc<Mutex<FloodKind>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     /// Of HTTP/3: who looks by TCP whether there is a server finds one.
@@ -195,7 +195,7 @@ impl FloodServer {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let listener = TcpListener::bind(address)?;
-        if kind != Kind::Calm {
+        if kind != FloodKind::Calm {
             // Bytes that are not read wait at the client.
             set_socket_recv_buffer_size(&listener, 4096)?;
         }
@@ -212,7 +212,7 @@ impl FloodServer {
     }
 
     /// From now on one of HTTP/3 does this, to new requests.
-    pub fn turn(&self, kind: Kind) {
+    pub fn turn(&self, kind: FloodKind) {
         *self.kind.lock().unwrap_or_else(PoisonError::into_inner) = kind;
     }
 
@@ -258,7 +258,7 @@ fn tls_config(protocols: &[&str]) -> ServerConfig {
 }
 
 /// Serves each connection on a thread of its own.
-fn accept(listener: &TcpListener, protocol: Protocol, kind: Kind, stop: &AtomicBool) {
+fn accept(listener: &TcpListener, protocol: Protocol, kind: FloodKind, stop: &AtomicBool) {
     let tls = protocol
         .is_secure()
         .then(|| Arc::new(tls_config(if protocol == Protocol::Https2 { &["h2"] } else { &["http/1.1"] })));
@@ -273,7 +273,7 @@ fn accept(listener: &TcpListener, protocol: Protocol, kind: Kind, stop: &AtomicB
         std::thread::spawn(move || {
             let _ = match tls {
                 None => streams::serve(stream, protocol, kind),
-                Some(config) if kind == Kind::KeyUpdate => update_keys(stream, config, protocol),
+                Some(config) if kind == FloodKind::KeyUpdate => update_keys(stream, config, protocol),
                 Some(config) => ServerConnection::new(config)
                     .map_err(io::Error::other)
                     .and_then(|session| streams::serve(StreamOwned::new(session, stream), protocol, kind)),

@@ -1,14 +1,14 @@
 //! The table of fuzz targets and their corpus; and the properties of those targets whose crates' own tests
 //! cannot see them.
 
-use farfield_testkit::corpus::{self, Target};
+use farfield_testkit::corpus::{self, CorpusTarget};
 use farfield_testkit::properties::{gateways, imports, quic, runs, scenarios};
 use farfield_testkit::targets::TARGETS;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const OWN: &[Target] = &[
+const OWN: &[CorpusTarget] = &[
     ("gateway_clients", gateways::of_clients, 7),
     ("gateway_packet", gateways::of_packet, 10),
     ("import_curl", imports::of_curl, 3),

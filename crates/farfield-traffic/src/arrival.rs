@@ -34,7 +34,7 @@ pub use spec::ArrivalSpec;
 
 use crate::distribution::Distribution;
 use carry::Carry;
-use course::Course;
+use course::ArrivalCourse;
 use curve::Curve;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Rate, StageSpan};
@@ -91,7 +91,7 @@ enum Process {
     Modulated {
         environment: Arc<Environment>,
         spacing: Spacing,
-        course: Option<Arc<Course>>,
+        course: Option<Arc<ArrivalCourse>>,
     },
 }
 

@@ -13,7 +13,7 @@ mod spec;
 mod views;
 
 pub(crate) use parts::method;
-pub use parts::{BodySpec, Filler, Headers, PartError, Target, Weight};
+pub use parts::{BodySpec, Filler, Headers, PartError, RequestTarget, Weight};
 pub use site::{SiteSource, SourceError};
 pub use spec::{Order, RequestSetSpec, RequestSpec, SetError};
 

@@ -160,7 +160,7 @@ impl SessionError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// The states, by number.
-    pub states: Vec<State>,
+    pub states: Vec<SessionState>,
     /// The way through them.
     pub route: StatePath,
     /// States outside the path.
@@ -195,7 +195,7 @@ pub struct Session {
 
 /// A state, ready to run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct SessionState {
     /// Name of the state.
     pub name: String,
     /// The part of a WebSocket's life that it is, if it is one.
@@ -243,7 +243,7 @@ pub struct Extraction {
     pub default: Option<String>,
 }
 
-/// Source of a value in a reply: an [`extract::Source`], ready to run.
+/// Source of a value in a reply: an [`extract::ExtractSource`], ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueSource {
     /// This group of each match.
@@ -306,11 +306,11 @@ pub struct Check {
 
 /// A template in which names are numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Text(pub Box<[Piece]>);
+pub struct Text(pub Box<[TextPiece]>);
 
 /// A piece of a [`Text`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum TextPiece {
     /// Literal text.
     Plain(Box<str>),
     /// Bytes as they are.
@@ -348,7 +348,7 @@ impl Text {
     pub fn constant(&self) -> Option<&str> {
         match &self.0[..] {
             [] => Some(""),
-            [Piece::Plain(text)] => Some(text),
+            [TextPiece::Plain(text)] => Some(text),
             _ => None,
         }
     }

@@ -84,7 +84,7 @@ pub struct SitePage {
     pub embedded: Vec<u32>,
     /// Links to other pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<PageLink>,
     /// Views: sets of objects of which each visit fetches one, as caches hold a part. Without any, a visit
     /// fetches all embedded objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,7 +105,7 @@ pub struct View {
 /// A link to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Link {
+pub struct PageLink {
     /// The page's place among the pages.
     pub page: u32,
     /// Frequency with which it is followed, in any unit: from 0 up.
@@ -114,14 +114,14 @@ pub struct Link {
 
 /// A site. As text (JSON) it keeps all of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "SiteKeys", into = "SiteKeys")]
 pub struct Site {
-    written: Written,
+    written: SiteKeys,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SiteKeys {
     /// Seed of the contents.
     seed: u64,
     /// Distribution of stack distances.
@@ -169,7 +169,7 @@ pub enum SiteError {
 
 impl SitePage {
     /// A page that each look at fetches all of, and that walks start with as often as it is asked for.
-    pub fn new(object: u32, weight: f64, embedded: Vec<u32>, links: Vec<Link>) -> SitePage {
+    pub fn new(object: u32, weight: f64, embedded: Vec<u32>, links: Vec<PageLink>) -> SitePage {
         SitePage { object, weight, starts: None, embedded, links, views: Vec::new() }
     }
 
@@ -193,7 +193,7 @@ impl Site {
         pages: Vec<SitePage>,
         distances: Option<DistributionSpec>,
     ) -> Result<Site, SiteError> {
-        Site::try_from(Written { seed, distances, objects, pages })
+        Site::try_from(SiteKeys { seed, distances, objects, pages })
     }
 
     /// The seed that contents come from.
@@ -228,10 +228,10 @@ impl Site {
     }
 }
 
-impl TryFrom<Written> for Site {
+impl TryFrom<SiteKeys> for Site {
     type Error = SiteError;
 
-    fn try_from(written: Written) -> Result<Site, SiteError> {
+    fn try_from(written: SiteKeys) -> Result<Site, SiteError> {
         let (objects, pages) = (&written.objects, &written.pages);
         let seen = |page: &SitePage| page.views.iter().map(|view| 1 + view.embedded.len()).sum::<usize>();
         let references = pages.iter().map(|page| page.embedded.len() + page.links.len() + seen(page));
@@ -296,8 +296,8 @@ fn check_pages(objects: usize, pages: &[SitePage]) -> Result<(), SiteError> {
     }
 }
 
-impl From<Site> for Written {
-    fn from(site: Site) -> Written {
+impl From<Site> for SiteKeys {
+    fn from(site: Site) -> SiteKeys {
         site.written
     }
 }
@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn page(object: u32, embedded: &[u32], links: &[u32]) -> SitePage {
-        let links = links.iter().map(|page| Link { page: *page, weight: 1.0 }).collect();
+        let links = links.iter().map(|page| PageLink { page: *page, weight: 1.0 }).collect();
         SitePage::new(object, 1.0, embedded.to_vec(), links)
     }
 

@@ -5,7 +5,7 @@ use farfield_base::{Duration, Instant, Rate};
 use farfield_testkit::draws::stream;
 use farfield_testkit::keys::{holding, no_files, read, refused, round_trip};
 use farfield_traffic::load::{Overload, Restart};
-use farfield_traffic::request::{Order, RequestId, Target};
+use farfield_traffic::request::{Order, RequestId, RequestTarget};
 use farfield_traffic::*;
 use http::Method;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn nothing_that_is_typed_panics(text in any::<String>(), file in "[-+0-9a-z#./ \\n]{0,40}") {
         let _ = (text.parse::<Amount>(), text.parse::<DistributionSpec>(), text.parse::<ArrivalSpec>());
-        let _ = Target::try_from(text);
+        let _ = RequestTarget::try_from(text);
         for lines in [
             "{ process = 'gaps', file = 'f', loop = true }",
             "{ process = 'instants', file = 'f' }",
@@ -329,14 +329,14 @@ fn a_file_of_requests_goes_in_order() {
 /// As browsers and curl send it.
 #[test]
 fn what_is_not_ascii_in_a_path_is_percent_encoded() {
-    let path = Target::try_from("/bücher?q=日".to_owned()).expect("a path");
+    let path = RequestTarget::try_from("/bücher?q=日".to_owned()).expect("a path");
     assert_eq!(path.as_str(), "/b%C3%BCcher?q=%E6%97%A5");
-    assert_eq!(Target::try_from(path.as_str().to_owned()), Ok(path));
+    assert_eq!(RequestTarget::try_from(path.as_str().to_owned()), Ok(path));
 }
 
 #[test]
 fn one_request_makes_a_set() {
-    let path = Target::try_from("/index.html".to_owned()).expect("a path");
+    let path = RequestTarget::try_from("/index.html".to_owned()).expect("a path");
     let set = RequestSetSpec::one(RequestSpec::get(path)).resolve(&mut no_files, Seed(1)).expect("no file");
     assert_eq!(set.page(5, 10, 3, &mut stream(1)).main, RequestId(0));
 }

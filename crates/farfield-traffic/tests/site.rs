@@ -9,7 +9,7 @@ use farfield_testkit::keys;
 use farfield_testkit::keys::{read, refused, round_trip};
 use farfield_traffic::request::{Order, RequestSetSpec};
 use farfield_traffic::site::walk::Walk;
-use farfield_traffic::site::{Link, Object, ObjectKind, Preset, Site, SiteFigures, SitePage, View};
+use farfield_traffic::site::{Object, ObjectKind, PageLink, Preset, Site, SiteFigures, SitePage, View};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 use std::collections::BTreeMap;
 
@@ -210,7 +210,7 @@ fn viewed() -> Site {
         Object { path: path.to_owned(), kind, size, cost: Duration::ZERO }
     };
     let views = vec![View { weight: 3.0, embedded: vec![] }, View { weight: 1.0, embedded: vec![2] }];
-    let link = Link { page: 1, weight: 1.0 };
+    let link = PageLink { page: 1, weight: 1.0 };
     let first = SitePage { starts: Some(0.0), ..SitePage::new(0, 5.0, vec![2], vec![link]) };
     let second = SitePage { starts: Some(2.0), views, ..SitePage::new(1, 5.0, vec![2], vec![]) };
     let objects = ["/a.html", "/b.html", "/c.png"].map(object).to_vec();

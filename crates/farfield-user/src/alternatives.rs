@@ -13,7 +13,7 @@
 //! attempt.
 
 use crate::book::HttpVersion;
-use crate::connection::{Attempt, State};
+use crate::connection::{Attempt, ConnectionState};
 use crate::egress::Egress;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
@@ -69,7 +69,7 @@ impl<T: Transport> Egress<'_, T> {
                 return false;
             }
             let is_unsent = connection.in_flight.iter().all(|exchange| exchange.sent.instant().is_none());
-            connection.state != State::Open && connection.attempt.is_none() && is_unsent
+            connection.state != ConnectionState::Open && connection.attempt.is_none() && is_unsent
         };
         let rivals: SmallVec<[ConnectionSlot; 2]> =
             user.connections.iter().filter(is_rival).copied().collect();

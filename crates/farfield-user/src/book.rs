@@ -127,13 +127,13 @@ impl Target {
 /// Encoded requests, by number.
 #[derive(Debug, Clone)]
 pub struct Book {
-    entries: Vec<Entry>,
+    entries: Vec<BookEntry>,
     hosts: Arc<[HostName]>,
 }
 
 /// One request: its bytes, and what may answer it.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct BookEntry {
     pub host: HostNumber,
     forms: Forms,
     pub answering: Answering,
@@ -194,7 +194,7 @@ impl Book {
         };
         let common = (0..hosts.len()).map(common).collect::<Result<Vec<_>, _>>()?;
         let entry = |own: &Placed<'_>| {
-            Ok(Entry {
+            Ok(BookEntry {
                 host: own.host,
                 forms: own.forms(&common[own.host.index()])?,
                 answering: Answering::method(own.request.method.as_str()),
@@ -203,13 +203,13 @@ impl Book {
                 safe: own.request.method.is_safe(),
             })
         };
-        let entries = placed.iter().map(entry).collect::<Result<Vec<Entry>, RequestError>>()?;
+        let entries = placed.iter().map(entry).collect::<Result<Vec<BookEntry>, RequestError>>()?;
         Ok(Book { entries, hosts })
     }
 
     /// A copy in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Book {
-        let own = |entry: &Entry| {
+        let own = |entry: &BookEntry| {
             let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
             let http1 = |own: &Http1Request| {
                 let (persistent, last) = (copy(&own.persistent), copy(&own.last));
@@ -225,7 +225,7 @@ impl Book {
                 http2: entry.forms.http2.as_deref().map(http2),
                 http3: entry.forms.http3.as_ref().map(copy),
             };
-            Entry { forms, ..entry.clone() }
+            BookEntry { forms, ..entry.clone() }
         };
         let entries = self.entries.iter().map(own).collect();
         Book { entries, hosts: Arc::clone(&self.hosts) }
@@ -252,7 +252,7 @@ impl Book {
         self.entry(request).forms.http3.as_ref().expect("connections of HTTP/3 are planned for")
     }
 
-    pub(crate) fn entry(&self, request: u32) -> &Entry {
+    pub(crate) fn entry(&self, request: u32) -> &BookEntry {
         &self.entries[request as usize]
     }
 }

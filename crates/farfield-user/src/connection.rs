@@ -5,7 +5,7 @@ use crate::any_protocol::AnyProtocol;
 use crate::exchange::{Exchange, Job};
 use crate::expect::Withheld;
 use crate::pool::Idle;
-use crate::progress::Progress;
+use crate::progress::ReplyProgress;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use farfield_base::{
     HostNumber, HttpStats, Instant, Outcome, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
@@ -29,7 +29,7 @@ impl Link {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     Connecting,
     /// Established with a proxy, which is asked for a tunnel.
     Tunnelling,
@@ -56,7 +56,7 @@ pub(crate) struct Connection {
     pub host: HostNumber,
     /// The descriptor of an S-Client that waits for the connection.
     pub descriptor: Option<DescriptorSlot>,
-    pub state: State,
+    pub state: ConnectionState,
     /// Its stay in a pool, while it is no user's.
     pub idle: Option<Idle>,
     /// The version of HTTP that is spoken on it, once that is known.
@@ -94,7 +94,7 @@ pub(crate) struct Connection {
     pub in_flight: SmallVec<[Exchange; 1]>,
     /// Its place among the connections that a time limit runs on.
     pub limit: Link,
-    /// Its place among those whose requests have limits of their own; see [`Table`](crate::table::Table).
+    /// Its place among those whose requests have limits of their own; see [`ConnectionSlots`](crate::table::ConnectionSlots).
     pub watched: Option<Instant>,
 }
 
@@ -109,7 +109,7 @@ impl Connection {
             user,
             host,
             descriptor,
-            state: State::Connecting,
+            state: ConnectionState::Connecting,
             idle: None,
             spoken: None,
             upgrades: false,
@@ -139,7 +139,7 @@ impl Connection {
         self.requests += 1;
         self.repeats &= job.again;
         let (sent, first_byte) = (Stamp::NEVER, Stamp::NEVER);
-        let progress = Progress::NONE;
+        let progress = ReplyProgress::NONE;
         self.in_flight.push(Exchange {
             job,
             sent,
@@ -170,7 +170,7 @@ impl Connection {
 
     /// The reply to `exchange`, as far as it came.
     fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
-        if self.state == State::Tunnelling {
+        if self.state == ConnectionState::Tunnelling {
             return None;
         }
         self.protocol.so_far(&self.in_flight, exchange.number)
@@ -198,7 +198,7 @@ impl Connection {
 
     /// The version of HTTP of `exchange`, and its stream, at `now`.
     fn http_of(&self, exchange: &Exchange, now: Instant) -> HttpStats {
-        let version = || self.spoken.filter(|_| self.state == State::Open).map(HttpStats::of);
+        let version = || self.spoken.filter(|_| self.state == ConnectionState::Open).map(HttpStats::of);
         self.protocol.stats(exchange.number, now).or_else(version).unwrap_or(HttpStats::UNKNOWN)
     }
 

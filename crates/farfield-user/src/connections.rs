@@ -6,15 +6,15 @@
 
 use crate::book::HttpVersion;
 use crate::buffers::Buffers;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, ConnectionState};
 use crate::event_policy::EventPolicy;
 use crate::host::Host;
 use crate::plan::Share;
 use crate::policy::{Policy, Reuse};
 use crate::pool::Pools;
-use crate::protocol::Reading;
+use crate::protocol::ReplyContext;
 use crate::slots::{DescriptorSlot, UserSlot};
-use crate::table::Table;
+use crate::table::ConnectionSlots;
 use crate::transport::ConnectionKey;
 use crate::user::User;
 use farfield_base::{HostNumber, Instant};
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 /// The connections of one shard.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    pub table: Table,
+    pub table: ConnectionSlots,
     pub policy: Policy,
     pub events: EventPolicy,
     /// The hosts that users ask, by number; the target is the first.
@@ -59,9 +59,9 @@ pub(crate) struct Readers {
 
 impl Readers {
     /// Means of reading for a connection's protocol, whose bytes come out of a session of TLS or not.
-    pub fn reading(&mut self, over_tls: bool) -> Reading<'_> {
+    pub fn reading(&mut self, over_tls: bool) -> ReplyContext<'_> {
         let Readers { limits, heads, known_head, .. } = self;
-        Reading { known_head, heads, limits, over_tls }
+        ReplyContext { known_head, heads, limits, over_tls }
     }
 }
 
@@ -78,7 +78,7 @@ impl Connections {
         };
         let hosts = Host::of_all(plan);
         Connections {
-            table: Table::new(),
+            table: ConnectionSlots::new(),
             has_tunnels: hosts.iter().any(|host| host.tunnel.is_some()),
             hosts,
             readers,
@@ -140,7 +140,7 @@ impl Connections {
 
     /// True if `key` still tries to connect.
     pub fn is_connecting(&mut self, key: ConnectionKey) -> bool {
-        let is_early = |state| matches!(state, State::Connecting | State::Tunnelling);
+        let is_early = |state| matches!(state, ConnectionState::Connecting | ConnectionState::Tunnelling);
         self.table.find(key).is_some_and(|connection| is_early(connection.state))
     }
 

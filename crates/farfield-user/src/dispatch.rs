@@ -1,7 +1,7 @@
 //! Requests onto connections: which connection takes which request, when one is opened, and when one is given
 //! up.
 
-use crate::connection::{Attempt, Connection, State};
+use crate::connection::{Attempt, Connection, ConnectionState};
 use crate::egress::Egress;
 use crate::exchange::Job;
 use crate::reaction::Reaction;
@@ -108,7 +108,7 @@ impl<T: Transport> Egress<'_, T> {
             let connection = self.connections.table.at(**connection);
             let takes_more =
                 connection.withheld.is_none() && connection.protocol.takes_more(&connection.in_flight);
-            let is_there = connection.host == host && connection.state == State::Open;
+            let is_there = connection.host == host && connection.state == ConnectionState::Open;
             let open = is_there && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
             open && suits
@@ -129,7 +129,7 @@ impl<T: Transport> Egress<'_, T> {
         let idle = |connection: &&ConnectionSlot| {
             let connection = self.connections.table.at(**connection);
             let waits = connection.protocol.waits_for_room();
-            let is_there = connection.host == host && connection.state == State::Open;
+            let is_there = connection.host == host && connection.state == ConnectionState::Open;
             is_there && connection.in_flight.is_empty() && !waits && !connection.protocol.is_websocket()
         };
         self.users[slot].connections.iter().find(idle).copied()

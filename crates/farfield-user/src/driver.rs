@@ -2,7 +2,7 @@
 
 use crate::load::{Announced, Taken, Taker};
 use crate::reaction::Reaction;
-use crate::session::After;
+use crate::session::AfterPage;
 use crate::slots::{DescriptorSlot, UserSlot};
 use crate::transport::{Transport, Wake};
 use farfield_base::{Duration, Instant};
@@ -84,13 +84,13 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn after_page(&mut self, slot: UserSlot) {
         let after = self.users.after_page(slot);
         let (think, over) = match after {
-            After::Again | After::At(_) => (None, false),
-            After::Page(think) => (think, false),
-            After::Over(think) | After::BrokenOff(_, think) => (think, true),
+            AfterPage::Again | AfterPage::At(_) => (None, false),
+            AfterPage::Page(think) => (think, false),
+            AfterPage::Over(think) | AfterPage::BrokenOff(_, think) => (think, true),
         };
         if over {
             self.egress().end_websocket(slot);
-            let broken_off = if let After::BrokenOff(state, _) = after { Some(state) } else { None };
+            let broken_off = if let AfterPage::BrokenOff(state, _) = after { Some(state) } else { None };
             if let Some(note) = self.users.note_end(self.now, slot, broken_off) {
                 self.transport.note(note);
             }
@@ -101,7 +101,7 @@ impl<T: Transport> Reaction<'_, T> {
             false => self.load.may_go_on(self.now),
         };
         match after {
-            After::At(due) if goes_on => self.await_instant(slot, due),
+            AfterPage::At(due) if goes_on => self.await_instant(slot, due),
             _ if goes_on => self.think(slot, think),
             _ if self.load.model.keep(slot) => {}
             _ => self.leave(slot),

@@ -1,6 +1,6 @@
 //! Requests that users want, and those of them that are bound to a connection.
 
-use crate::progress::Progress;
+use crate::progress::ReplyProgress;
 use crate::slots::PendingSlot;
 use farfield_base::{HostNumber, Instant, Stamp};
 use farfield_http::http1::Answering;
@@ -45,7 +45,7 @@ pub(crate) struct Exchange {
     /// Number of the request on its connection, from 0.
     pub number: u32,
     pub answering: Answering,
-    pub progress: Progress,
+    pub progress: ReplyProgress,
     /// Arrival of its answer, if that had come when it was looked for.
     pub came: Stamp,
 }
@@ -97,7 +97,7 @@ mod tests {
         };
         let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
         let answering = Answering::Other;
-        let progress = Progress::NONE;
+        let progress = ReplyProgress::NONE;
         let mut exchange = Exchange {
             job,
             sent,

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 
 /// Requests of a user's page that OFF times hold back.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct DeferredRequests {
     /// In the order of the page. Each OFF time that is over lets one go.
     jobs: VecDeque<Job>,
     /// OFF times that run: as many as `jobs` at most.
     pub running: u32,
 }
 
-impl Held {
+impl DeferredRequests {
     /// Holds back one more.
     pub fn hold(&mut self, job: Job) {
         self.jobs.push_back(job);

@@ -122,7 +122,7 @@ impl Host {
 fn upgrade_client(version: HttpVersion, tls: Option<&tls::Sessions>) -> Option<tls::Client> {
     match tls {
         Some(tls::Sessions::Encrypted(settings)) if version.may_have_streams() => {
-            let settings = tls::Settings::clone(settings).speaking(tls::Alpn::Http11);
+            let settings = tls::TlsSettings::clone(settings).speaking(tls::Alpn::Http11);
             Some(tls::Client::new(&tls::Sessions::Encrypted(settings)))
         }
         _ => None,

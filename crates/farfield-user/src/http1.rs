@@ -2,7 +2,7 @@
 //! of the first request that is on its way.
 
 use crate::exchange::Exchange;
-use crate::protocol::{Protocol, Reading};
+use crate::protocol::{Protocol, ReplyContext};
 use farfield_base::{Ending, Instant, Outcome, Stamp};
 use farfield_http::http1::{Fields, Limits, Malformed, Reply, ReplyReader};
 use farfield_http::http2::Heads;
@@ -27,7 +27,7 @@ impl Http1 {
 impl Protocol for Http1 {
     fn read<'b>(
         &mut self,
-        reading: &mut Reading<'_>,
+        reading: &mut ReplyContext<'_>,
         in_flight: &mut [Exchange],
         now: Instant,
         bytes: &'b [u8],

@@ -9,7 +9,7 @@
 //! are in the module `stream_ends`.
 
 use crate::exchange::Exchange;
-use crate::protocol::{Protocol, Reading, note_reply_begun};
+use crate::protocol::{Protocol, ReplyContext, note_reply_begun};
 use crate::stalls::Stalls;
 use crate::transport::Backlog;
 use bytes::Bytes;
@@ -108,7 +108,7 @@ const BACKLOG_MAX: u64 = 1 << 20;
 impl Protocol for Http2 {
     fn read<'b>(
         &mut self,
-        reading: &mut Reading<'_>,
+        reading: &mut ReplyContext<'_>,
         in_flight: &mut [Exchange],
         now: Instant,
         bytes: &'b [u8],

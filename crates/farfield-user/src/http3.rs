@@ -7,7 +7,7 @@
 
 use crate::exchange::Exchange;
 use crate::itinerary::Itinerary;
-use crate::protocol::{Protocol, Reading, note_reply_begun};
+use crate::protocol::{Protocol, ReplyContext, note_reply_begun};
 use crate::stalls::Stalls;
 use farfield_base::{Ending, HttpStats, Instant, Outcome, SpokenVersion, Stamp};
 use farfield_http::Event;
@@ -88,7 +88,7 @@ impl Protocol for Http3 {
     /// The bytes are in datagrams, which were handed in before.
     fn read<'b>(
         &mut self,
-        reading: &mut Reading<'_>,
+        reading: &mut ReplyContext<'_>,
         in_flight: &mut [Exchange],
         now: Instant,
         _bytes: &'b [u8],

@@ -10,7 +10,7 @@ use crate::host::HostName;
 use crate::pages::Pages;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
-use crate::session::{After, Sessions, is_last};
+use crate::session::{AfterPage, Sessions, is_last};
 use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
@@ -418,11 +418,11 @@ impl Itinerary {
     }
 
     /// The user's page is over: where it goes from here.
-    pub(crate) fn after(&self, user: &mut User) -> After {
+    pub(crate) fn after(&self, user: &mut User) -> AfterPage {
         match self {
             Itinerary::Pages(_) => match user.pages_left.as_mut().is_some_and(is_last) {
-                true => After::Over(None),
-                false => After::Page(None),
+                true => AfterPage::Over(None),
+                false => AfterPage::Page(None),
             },
             Itinerary::Sessions(sessions) => sessions.after(user),
             Itinerary::Replays(replays) => replays.after(user),

@@ -11,9 +11,9 @@ const DOUBLINGS_MAX: u32 = 9;
 
 /// Memory of all hosts that said something.
 #[derive(Debug, Default)]
-pub(crate) struct Profiles(Option<Box<Known>>);
+pub(crate) struct Profiles(Option<Box<HostProfiles>>);
 
-type Known = SmallVec<[(HostNumber, Profile); 1]>;
+type HostProfiles = SmallVec<[(HostNumber, Profile); 1]>;
 
 impl Profiles {
     /// Memory of `host`, if there is any.

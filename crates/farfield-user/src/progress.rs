@@ -6,7 +6,7 @@ use farfield_http::{EventFormat, EventReader};
 
 /// The progress of one reply from its head on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ReplyProgress {
     parts: Parts,
     /// Arrival of what came last and has no gap before it yet; of a stream, of its last event.
     heard: Stamp,
@@ -34,9 +34,9 @@ pub(crate) struct Came {
     pub events: u32,
 }
 
-impl Progress {
+impl ReplyProgress {
     /// No head yet.
-    pub const NONE: Progress = Progress {
+    pub const NONE: ReplyProgress = ReplyProgress {
         parts: Parts::Bytes,
         heard: Stamp::NEVER,
         longest_gap: Duration::ZERO,
@@ -51,7 +51,7 @@ impl Progress {
             (EventsBy::None, _) | (EventsBy::Type, None) => Parts::Bytes,
         };
         let heard = if parts == Parts::Bytes { Stamp::at(at) } else { Stamp::NEVER };
-        *self = Progress { parts, heard, ..Progress::NONE };
+        *self = ReplyProgress { parts, heard, ..ReplyProgress::NONE };
     }
 
     /// Bytes of the body came at `at`; returns the events that they end, if there are any.
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn gaps_of_a_body_are_from_its_head_to_its_end() {
-        let mut progress = Progress::NONE;
+        let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), None, EventsBy::Type);
         assert_eq!(progress.take(at(14), b"data: no event\n\n"), None);
         assert_eq!(progress.take(at(15), b"x"), None);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn gaps_of_a_stream_are_between_its_events() {
-        let mut progress = Progress::NONE;
+        let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), Some(EventFormat::EventStream), EventsBy::Type);
         assert_eq!(progress.take(at(50), b"data: a\n"), None, "it may take long to the first");
         assert_eq!(progress.take(at(60), b"\n"), Some(Came { gap: None, events: 1 }));
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_an_event_is_none_where_its_user_leaves() {
-        let mut progress = Progress::NONE;
+        let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), Some(EventFormat::Lines), EventsBy::Type);
         assert_eq!(progress.take(at(20), b"{\"a\":1}\n{\"b"), Some(Came { gap: None, events: 1 }));
         let mut left = progress;
@@ -192,13 +192,13 @@ mod tests {
 
     #[test]
     fn pieces_are_what_comes_at_one_instant() {
-        let mut progress = Progress::NONE;
+        let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), None, EventsBy::Pieces);
         assert_eq!(progress.take(at(20), b"one"), Some(Came { gap: None, events: 1 }));
         assert_eq!(progress.take(at(20), b" piece"), None);
         let gap = Some(Duration::from_ms(5));
         assert_eq!(progress.take(at(25), b"another"), Some(Came { gap, events: 1 }));
-        let mut none = Progress::NONE;
+        let mut none = ReplyProgress::NONE;
         none.begin(at(10), Some(EventFormat::Lines), EventsBy::None);
         assert_eq!((none.take(at(20), b"{}\n"), none.events()), (None, None));
     }

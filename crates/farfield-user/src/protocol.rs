@@ -14,7 +14,7 @@ use farfield_http::http2::Heads;
 
 /// Means with which the connections of a population read replies.
 #[derive(Debug)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct ReplyContext<'a> {
     /// The head of HTTP/1 that came last.
     pub known_head: &'a mut KnownHead,
     /// Buffers for heads on streams.
@@ -33,7 +33,7 @@ pub(crate) trait Protocol {
     /// The connection is over, and this is the ending of what is asked on it.
     fn read<'b>(
         &mut self,
-        reading: &mut Reading<'_>,
+        reading: &mut ReplyContext<'_>,
         in_flight: &mut [Exchange],
         now: Instant,
         bytes: &'b [u8],

@@ -8,7 +8,7 @@
 //! Timers are not cancelled: the earliest that was asked for fires, and the connection is asked again.
 
 use crate::any_protocol::AnyProtocol;
-use crate::connection::State;
+use crate::connection::ConnectionState;
 use crate::connections::Connections;
 use crate::egress::Egress;
 use crate::http3::Http3;
@@ -92,7 +92,7 @@ impl<T: Transport> Egress<'_, T> {
     /// The handshake is over: requests can be sent.
     pub(crate) fn handle_quic_secured(&mut self, slot: ConnectionSlot) {
         let connection = self.connections.table.at_mut(slot);
-        connection.state = State::Open;
+        connection.state = ConnectionState::Open;
         connection.secured = connection.protocol.http3().map(|own| own.core.stats(self.now));
         self.connections.table.stop_limit(slot);
         self.connections.table.watch(slot, self.now);
@@ -137,10 +137,10 @@ impl<T: Transport> Reaction<'_, T> {
     /// The server has answered: its first packet has come.
     fn note_answered(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.table.find(key) else { return };
-        if connection.state != State::Connecting {
+        if connection.state != ConnectionState::Connecting {
             return;
         }
-        connection.state = State::Securing;
+        connection.state = ConnectionState::Securing;
         connection.connected = Stamp::at(self.now);
         let descriptor = connection.descriptor.take();
         self.connections.table.start_limit(key.slot, self.now);
@@ -153,7 +153,8 @@ impl<T: Transport> Reaction<'_, T> {
     /// The connection goes on there (RFC 9000 section 9), unless its handshake is not over.
     pub fn handle_moved(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.table.find(key) else { return };
-        let Some(own) = connection.protocol.http3().filter(|_| connection.state == State::Open) else {
+        let Some(own) = connection.protocol.http3().filter(|_| connection.state == ConnectionState::Open)
+        else {
             return self.handle_failed(key, Failure::NetworkChanged);
         };
         own.core.quic.change_path(self.now);

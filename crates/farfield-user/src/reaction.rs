@@ -5,7 +5,7 @@
 //! one owner is a method of that owner. The reactions to reports of connections are here; what follows from
 //! them is in the modules `driver`, `settle`, `replies`, `stream_ends`, `off`, `waiting` and `unmade`.
 
-use crate::connection::State;
+use crate::connection::ConnectionState;
 use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::egress::Egress;
@@ -72,7 +72,7 @@ impl<T: Transport> Reaction<'_, T> {
     /// The connection is established.
     pub fn handle_connected(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.table.find(key) else { return };
-        if connection.state != State::Connecting {
+        if connection.state != ConnectionState::Connecting {
             return;
         }
         let host = connection.host;
@@ -85,7 +85,7 @@ impl<T: Transport> Reaction<'_, T> {
     /// The server is reached.
     pub(crate) fn handle_reached(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.table.find(key) else { return };
-        connection.state = State::Open;
+        connection.state = ConnectionState::Open;
         connection.connected = Stamp::at(self.now);
         let (user, host, descriptor) = (connection.user, connection.host, connection.descriptor.take());
         self.connections.table.start_limit(key.slot, self.now);

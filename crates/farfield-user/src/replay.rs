@@ -1,7 +1,7 @@
 //! Recorded sessions asked for again: which page comes next, and when.
 
 use crate::pages::Pages;
-use crate::session::After;
+use crate::session::AfterPage;
 use crate::user::{ReplayPosition, User};
 use farfield_base::Instant;
 use farfield_traffic::session::replay::{ReplayTiming, ReplayedPage, ReplayedSession};
@@ -38,17 +38,17 @@ impl Replays {
     }
 
     /// The user's page is over: when the next is due.
-    pub(crate) fn after(&self, user: &mut User) -> After {
+    pub(crate) fn after(&self, user: &mut User) -> AfterPage {
         user.position.step += 1;
         let session = self.session(user);
         let step = user.position.step as usize;
         let Some(ReplayedPage { at, .. }) = session.pages.get(step).copied() else {
-            return After::Over(None);
+            return AfterPage::Over(None);
         };
         match (self.timing, session.starts) {
-            (ReplayTiming::Exact, Some(starts)) => After::At(starts + at),
-            (ReplayTiming::Exact, None) if let Some(begun) = user.begun => After::At(begun.due + at),
-            _ => After::Page(Some(session.pages[step - 1].think)),
+            (ReplayTiming::Exact, Some(starts)) => AfterPage::At(starts + at),
+            (ReplayTiming::Exact, None) if let Some(begun) = user.begun => AfterPage::At(begun.due + at),
+            _ => AfterPage::Page(Some(session.pages[step - 1].think)),
         }
     }
 

@@ -4,7 +4,7 @@
 //! A request waits for the handshake as it waits for the connection, within the same time limit. Sealing
 //! allocates nothing beside what the library does.
 
-use crate::connection::State;
+use crate::connection::ConnectionState;
 use crate::connections::Connections;
 use crate::egress::Egress;
 use crate::reaction::Reaction;
@@ -38,7 +38,7 @@ impl<T: Transport> Egress<'_, T> {
         let Some(client) = hosts[connection.host.index()].client_of(connection) else { return };
         let user = self.users[connection.user].number;
         let session = connection.tls.insert(client.begin(self.now, user));
-        connection.state = State::Securing;
+        connection.state = ConnectionState::Securing;
         self.counters.count_handshake(self.now, || session.take_spent());
         let is_early = self.connections.seal_early(self.users, key.slot);
         let Some(session) = &mut self.connections.table.at_mut(key.slot).tls else { return };
@@ -66,18 +66,19 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(session) = &mut connection.tls else { return };
         let mut plain = std::mem::take(&mut readers.plain);
         let received = session.receive(client, self.now, bytes, &mut plain);
-        if connection.state == State::Securing {
+        if connection.state == ConnectionState::Securing {
             self.counters.count_handshake(self.now, || session.take_spent());
         }
         let closed = session.is_closed_by_peer();
         connection.ending |= closed;
-        let secured = received.is_ok() && session.is_secured() && connection.state == State::Securing;
+        let secured =
+            received.is_ok() && session.is_secured() && connection.state == ConnectionState::Securing;
         if !secured {
             connection.answers.count(buffers.take_records(session));
             buffers.send_records(session, self.transport, key);
         } else {
             // The end of the handshake goes with the request, unless that went before.
-            connection.state = State::Open;
+            connection.state = ConnectionState::Open;
             connection.secured = Some(session.stats(self.now));
             let agreed = if session.speaks_http2() { SpokenVersion::Http2 } else { SpokenVersion::Http11 };
             let spoken = *connection.spoken.get_or_insert(agreed);

@@ -55,7 +55,7 @@ use mask::Mask;
 use names::CheckNames;
 use recipe::Recipe;
 use reply::{Intake, Needs};
-use request::{Writer, Written};
+use request::{RequestBytes, Writer};
 use slab::Slab;
 use std::sync::Arc;
 use text::Filling;
@@ -90,7 +90,7 @@ pub struct Sessions {
 /// A request under way.
 #[derive(Debug)]
 struct PendingRequest {
-    written: Written,
+    written: RequestBytes,
     /// Its bytes on a connection that ends with it, once they were asked for.
     other: Option<Bytes>,
     kind: RequestRole,
@@ -110,7 +110,7 @@ enum RequestRole {
 
 /// The step after a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum After {
+pub(crate) enum AfterPage {
     /// The next page, once the user has thought: so long, or as the load says.
     Page(Option<Duration>),
     /// The next page, which is due then.
@@ -330,7 +330,7 @@ impl Sessions {
     }
 
     /// Keeps a request that is to be sent.
-    fn pend(&mut self, written: Written, kind: RequestRole, now: Instant) -> PendingSlot {
+    fn pend(&mut self, written: RequestBytes, kind: RequestRole, now: Instant) -> PendingSlot {
         let traced = self.trace_request(&written, kind, now);
         let pending = PendingRequest { written, other: None, kind, intake: Intake::default(), traced };
         PendingSlot::at(self.pending.insert(pending))
@@ -389,12 +389,12 @@ impl Sessions {
     }
 
     /// The user's page is over: where it goes from here.
-    pub(crate) fn after(&self, user: &mut User) -> After {
+    pub(crate) fn after(&self, user: &mut User) -> AfterPage {
         let after = self.next(user);
         match after {
-            After::Over(_) => self.trace_ended(user, None),
-            After::BrokenOff(state, _) => self.trace_ended(user, Some(state)),
-            After::Page(_) | After::At(_) | After::Again => {}
+            AfterPage::Over(_) => self.trace_ended(user, None),
+            AfterPage::BrokenOff(state, _) => self.trace_ended(user, Some(state)),
+            AfterPage::Page(_) | AfterPage::At(_) | AfterPage::Again => {}
         }
         after
     }

@@ -1,6 +1,6 @@
 //! Connections that pass from user to user, through the pool of their machine (the module `pool`).
 
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, ConnectionState};
 use crate::egress::Egress;
 use crate::pool::{Idle, Pools};
 use crate::slots::{ConnectionSlot, FlowNumber, UserSlot};
@@ -36,7 +36,8 @@ impl<T: Transport> Egress<'_, T> {
         let pools = self.connections.pools.as_mut()?;
         let user = &mut self.users[slot];
         let table = &self.connections.table;
-        let is_open = |at: &ConnectionSlot| table.at(*at).state == State::Open && !table.at(*at).ending;
+        let is_open =
+            |at: &ConnectionSlot| table.at(*at).state == ConnectionState::Open && !table.at(*at).ending;
         let taken = pools.take((self.transport.machine_of(user.number), host), is_open)?;
         user.connections.push(taken);
         let connection = self.connections.table.at_mut(taken);

@@ -4,7 +4,7 @@
 //! requests that become due together leave together, and so does what the protocol asks for beside them.
 
 use crate::any_protocol::AnyProtocol;
-use crate::connection::State;
+use crate::connection::ConnectionState;
 use crate::connections::Connections;
 use crate::http2::Http2;
 use crate::itinerary::Itinerary;
@@ -64,7 +64,7 @@ impl Connections {
         let connection = self.table.at_mut(slot);
         let Some(own) = connection.protocol.http2() else { return };
         // Within the handshake it is not known yet whether the server takes what went early.
-        if own.unsent().is_empty() || connection.state != State::Open {
+        if own.unsent().is_empty() || connection.state != ConnectionState::Open {
             return;
         }
         let sent = match &mut connection.tls {

@@ -17,7 +17,7 @@ use slab::Slab;
 use std::collections::BTreeSet;
 
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ConnectionSlots {
     connections: Slab<Connection>,
     first: Option<ConnectionSlot>,
     last: Option<ConnectionSlot>,
@@ -25,9 +25,9 @@ pub(crate) struct Table {
     watched: BTreeSet<(Instant, ConnectionSlot)>,
 }
 
-impl Table {
-    pub fn new() -> Table {
-        Table { connections: Slab::new(), first: None, last: None, watched: BTreeSet::new() }
+impl ConnectionSlots {
+    pub fn new() -> ConnectionSlots {
+        ConnectionSlots { connections: Slab::new(), first: None, last: None, watched: BTreeSet::new() }
     }
 
     pub fn insert(&mut self, connection: Connection) -> ConnectionKey {
@@ -133,7 +133,7 @@ mod tests {
         /// Against a plain vector in order of beginning.
         #[test]
         fn limits_end_in_the_order_they_began(steps in prop::collection::vec((0u32..8, any::<bool>()), 1..200)) {
-            let mut table = Table::new();
+            let mut table = ConnectionSlots::new();
             for serial in 0..8 {
                 table.insert(Connection::new(serial, (UserSlot::new(0), HostNumber::TARGET), None));
             }

@@ -5,7 +5,7 @@
 //! connecting is that of both. What the proxy sends behind the head of its reply is the server's.
 
 use crate::any_protocol::AnyProtocol;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, ConnectionState};
 use crate::connections::Connections;
 use crate::reaction::Reaction;
 use crate::transport::{ConnectionKey, Transport};
@@ -53,13 +53,13 @@ impl Connections {
     pub(crate) fn begin_tunnel<T: Transport>(&mut self, transport: &mut T, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
         let Some(request) = &self.hosts[connection.host.index()].tunnel else { return };
-        connection.state = State::Tunnelling;
+        connection.state = ConnectionState::Tunnelling;
         transport.send(key, request);
     }
 
     /// True if a proxy was asked for a tunnel and has not opened it.
     pub(crate) fn is_tunnelling(&mut self, key: ConnectionKey) -> bool {
-        let is_waiting = |connection: &mut Connection| connection.state == State::Tunnelling;
+        let is_waiting = |connection: &mut Connection| connection.state == ConnectionState::Tunnelling;
         self.has_tunnels && self.table.find(key).is_some_and(is_waiting)
     }
 }

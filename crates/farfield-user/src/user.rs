@@ -1,7 +1,7 @@
 //! One virtual user: its random stream, where it is in its session, and its connections.
 
 use crate::exchange::Job;
-use crate::held::Held;
+use crate::held::DeferredRequests;
 use crate::profile::Profiles;
 use crate::session::visit::Visit;
 use crate::slots::ConnectionSlot;
@@ -39,7 +39,7 @@ pub(crate) struct User {
     /// Requests that wait for a connection, in order.
     pub waiting: VecDeque<Job>,
     /// Requests of the page that an OFF time holds back; absent where the load has no such times.
-    pub held: Option<Box<Held>>,
+    pub held: Option<Box<DeferredRequests>>,
     /// Requests of the page that are not over, those included that wait or are held back.
     pub unfinished: u32,
     /// A connection failed during the page: the user pauses before going on.

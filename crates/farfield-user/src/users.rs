@@ -9,7 +9,7 @@ use crate::exchange::{Exchange, Job};
 use crate::itinerary::Itinerary;
 use crate::load::Model;
 use crate::offered_load::OfferedLoad;
-use crate::session::After;
+use crate::session::AfterPage;
 use crate::slots::{PendingSlot, UserSlot};
 use crate::transport::Transport;
 use crate::user::User;
@@ -209,10 +209,10 @@ impl Users {
     }
 
     /// The user's page is over: where it goes from here.
-    pub fn after_page(&mut self, slot: UserSlot) -> After {
+    pub fn after_page(&mut self, slot: UserSlot) -> AfterPage {
         let user = &mut self.users[slot.index()];
         let after = self.itinerary.after(user);
-        user.failed |= after == After::Again;
+        user.failed |= after == AfterPage::Again;
         after
     }
 

@@ -10,7 +10,7 @@ use crate::any_protocol::AnyProtocol;
 use crate::connections::Connections;
 use crate::egress::Egress;
 use crate::exchange::{Exchange, Job};
-use crate::protocol::{Protocol, Reading};
+use crate::protocol::{Protocol, ReplyContext};
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
@@ -96,7 +96,7 @@ impl WebSocket {
 impl Protocol for WebSocket {
     fn read<'b>(
         &mut self,
-        _reading: &mut Reading<'_>,
+        _reading: &mut ReplyContext<'_>,
         _in_flight: &mut [Exchange],
         now: Instant,
         bytes: &'b [u8],

@@ -20,7 +20,7 @@
 //! of its own, which another daemon keeps, is taken for an error as well, and the finding's advice names
 //! that.
 
-use crate::clock::{self, Bound, ClockRelation};
+use crate::clock::{self, ClockBound, ClockRelation};
 use crate::findings::time;
 use crate::frame::Frame;
 use crate::handshakes;
@@ -257,7 +257,7 @@ pub(crate) fn estimate(
     for pair in matching.pairs.iter().step_by(step) {
         let sample = &samples[pair.sample as usize];
         let transaction = &capture.transactions[pair.transaction as usize];
-        let bound = |packet: i64, run: u64| Bound { at_ns: packet, ahead_ns: packet - run as i64 };
+        let bound = |packet: i64, run: u64| ClockBound { at_ns: packet, ahead_ns: packet - run as i64 };
         if let Some(sent) = sample.sent.instant() {
             above.push(bound(frame.since_start(transaction.request_first), sent.as_ns()));
         }

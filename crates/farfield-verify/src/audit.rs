@@ -28,9 +28,9 @@ mod truth;
 mod wrk;
 
 pub use arrivals::{Arrivals, Process};
-pub use compare::{Row, Tolerance, Unit};
+pub use compare::{AuditFigure, FigureUnit, Tolerance};
 pub use connections::Connections;
-pub use omitted::{Method, Omitted};
+pub use omitted::{OmissionMethod, Omitted};
 pub use page::{Agreement, Audit, AuditInput, ToolRun};
 pub use reported::{Percentile, Reported, Span, Time, Tool};
 pub use times::{TimePercentile, Times};

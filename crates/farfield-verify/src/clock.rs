@@ -24,7 +24,7 @@ const IN_INTERVAL: usize = 20;
 
 /// An instant, and a bound on what the capture's clock is ahead of the run's then, both in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bound {
+pub struct ClockBound {
     /// The instant, by the capture's clock, since the assumed start of the run.
     pub at_ns: i64,
     /// The bound.
@@ -63,11 +63,11 @@ impl ClockRelation {
 }
 
 /// Estimates the relation from bounds from above and from below; `None` without either.
-pub fn estimate(above: Vec<Bound>, below: Vec<Bound>) -> Option<ClockRelation> {
+pub fn estimate(above: Vec<ClockBound>, below: Vec<ClockBound>) -> Option<ClockRelation> {
     let first = estimate_once(above.clone(), below.clone())?;
     // Within an interval a drift moves bounds towards and beyond each other: what is left of it once the
     // first estimate is taken off does not.
-    let rest = |mut bounds: Vec<Bound>| {
+    let rest = |mut bounds: Vec<ClockBound>| {
         bounds.iter_mut().for_each(|bound| bound.ahead_ns -= first.ahead_ns(bound.at_ns).round() as i64);
         bounds
     };
@@ -79,7 +79,7 @@ pub fn estimate(above: Vec<Bound>, below: Vec<Bound>) -> Option<ClockRelation> {
     })
 }
 
-fn estimate_once(mut above: Vec<Bound>, mut below: Vec<Bound>) -> Option<ClockRelation> {
+fn estimate_once(mut above: Vec<ClockBound>, mut below: Vec<ClockBound>) -> Option<ClockRelation> {
     let fewest = above.len().min(below.len());
     if fewest == 0 {
         return None;
@@ -91,7 +91,7 @@ fn estimate_once(mut above: Vec<Bound>, mut below: Vec<Bound>) -> Option<ClockRe
     let mut middles = Vec::new();
     let mut gaps = Vec::new();
     for edge in edges.windows(2) {
-        let within = |bounds: &[Bound]| -> Vec<Bound> {
+        let within = |bounds: &[ClockBound]| -> Vec<ClockBound> {
             let from = bounds.partition_point(|bound| bound.at_ns < edge[0]);
             let to = bounds.partition_point(|bound| bound.at_ns < edge[1]);
             bounds[from..to].to_vec()
@@ -124,7 +124,7 @@ fn estimate_once(mut above: Vec<Bound>, mut below: Vec<Bound>) -> Option<ClockRe
 }
 
 /// Instants that cut `sorted` bounds into parts of the same number.
-fn edges(sorted: &[Bound], parts: usize) -> Vec<i64> {
+fn edges(sorted: &[ClockBound], parts: usize) -> Vec<i64> {
     let mut edges: Vec<i64> = (0..parts).map(|part| sorted[part * sorted.len() / parts].at_ns).collect();
     edges[0] = i64::MIN;
     edges.push(i64::MAX);
@@ -132,7 +132,7 @@ fn edges(sorted: &[Bound], parts: usize) -> Vec<i64> {
 }
 
 /// The mean instant of the bounds, and their percentile, in tenths of a per cent.
-fn envelope(bounds: &[Bound], per_mille: usize) -> (f64, f64) {
+fn envelope(bounds: &[ClockBound], per_mille: usize) -> (f64, f64) {
     let mut values: Vec<i64> = bounds.iter().map(|bound| bound.ahead_ns).collect();
     values.sort_unstable();
     let at = bounds.iter().map(|bound| bound.at_ns as f64).sum::<f64>() / bounds.len() as f64;
@@ -186,7 +186,7 @@ mod tests {
 
     /// Delays of 2 µs and, in the mean, 40 µs more, on a clock with a known relation; one packet in `wild`
     /// is mismatched by a second.
-    fn bounds(offset: f64, drift_ppm: f64, wild: Option<u64>) -> (Vec<Bound>, Vec<Bound>) {
+    fn bounds(offset: f64, drift_ppm: f64, wild: Option<u64>) -> (Vec<ClockBound>, Vec<ClockBound>) {
         let mut rng = Seed(9).stream(Purpose::User, 0);
         let delay = Distribution::Exponential(Exponential::with_mean(40_000.0).expect("a mean"));
         let mut bound = |number: u64, sign: f64| {
@@ -194,7 +194,7 @@ mod tests {
             let late = 2_000.0 + delay.sample(&mut rng);
             let off = if wild.is_some_and(|wild| number % wild == 7) { -sign * 1e9 } else { 0.0 };
             let ahead = offset + drift_ppm * 1e-6 * at + sign * late + off;
-            Bound { at_ns: at as i64, ahead_ns: ahead as i64 }
+            ClockBound { at_ns: at as i64, ahead_ns: ahead as i64 }
         };
         ((0..5_000).map(|n| bound(n, 1.0)).collect(), (0..5_000).map(|n| bound(n, -1.0)).collect())
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn few_bounds_give_an_offset_without_a_drift() {
-        let at = |ns, ahead| Bound { at_ns: ns, ahead_ns: ahead };
+        let at = |ns, ahead| ClockBound { at_ns: ns, ahead_ns: ahead };
         let found = estimate(vec![at(10, 120)], vec![at(20, 100)]).expect("bounds");
         assert_eq!((found.offset_ns, found.offset_error_ns), (110.0, 10.0));
         assert_eq!((found.drift_ppm, found.drift_error_ppm), (0.0, None));

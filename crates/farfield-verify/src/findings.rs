@@ -11,7 +11,7 @@ mod summary;
 mod timing;
 
 use crate::errors::Sides;
-use crate::run::Asked;
+use crate::run::ScenarioDemands;
 use crate::verification::Verification;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,11 +54,11 @@ impl Finding {
 struct Judged<'a> {
     sides: Sides<'a>,
     found: &'a Verification,
-    asked: Option<&'a Asked>,
+    asked: Option<&'a ScenarioDemands>,
 }
 
 /// All findings, causes first.
-pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>) -> Vec<Finding> {
+pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&ScenarioDemands>) -> Vec<Finding> {
     let judged = Judged { sides, found, asked };
     let mut findings: Vec<Finding> = Vec::new();
     findings.extend(record::nothing_matched(judged));

@@ -40,7 +40,7 @@ mod websockets;
 
 pub use findings::Finding;
 pub use paths::PathDelay;
-pub use run::{Asked, AskedFlow, AskedPolicy, RunRecord, RunStart};
+pub use run::{AskedFlow, AskedPolicy, RunRecord, RunStart, ScenarioDemands};
 pub use set_aside::SetAside;
 pub use times::TimeKind;
 pub use verification::{AgreementLimits, Verification, Verified, schema, verify};

@@ -12,7 +12,7 @@
 
 use crate::distribution::{Distribution, distance};
 use crate::errors::Sides;
-use crate::run::{Asked, AskedFlow, FlowPlace};
+use crate::run::{AskedFlow, FlowPlace, ScenarioDemands};
 use crate::times::is_answered;
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Instant, PagePart, Sample};
@@ -120,21 +120,21 @@ pub struct FlowLoad {
 
 /// A flow with its place in the samples, held against these and the packets.
 #[derive(Debug, Clone, Copy)]
-struct Held<'a> {
+struct JudgedFlow<'a> {
     sides: Sides<'a>,
-    asked: &'a Asked,
+    asked: &'a ScenarioDemands,
     flow: &'a AskedFlow,
     place: FlowPlace,
 }
 
 /// The load of all users where they are of one flow, else that of each.
-pub(crate) fn found(sides: Sides<'_>, asked: Option<&Asked>) -> (FoundLoad, Vec<FlowLoad>) {
+pub(crate) fn found(sides: Sides<'_>, asked: Option<&ScenarioDemands>) -> (FoundLoad, Vec<FlowLoad>) {
     let Some(asked) = asked else {
         let mix = mix(sides, FlowPlace::WHOLE, &[]);
         return (FoundLoad { mix, ..FoundLoad::default() }, Vec::new());
     };
     let of_flow = |(flow, place)| {
-        let held = Held { sides, asked, flow, place };
+        let held = JudgedFlow { sides, asked, flow, place };
         let load = FoundLoad {
             arrivals: arrivals(held),
             think_times: think_times(held),
@@ -163,7 +163,7 @@ fn firsts(samples: &[Sample], place: FlowPlace) -> BTreeMap<u32, usize> {
 }
 
 /// The arrivals; `None` for loads without.
-fn arrivals(Held { sides, asked, flow, place }: Held<'_>) -> Option<ArrivalStats> {
+fn arrivals(JudgedFlow { sides, asked, flow, place }: JudgedFlow<'_>) -> Option<ArrivalStats> {
     let (LoadModel::Open { arrivals: process, .. } | LoadModel::Hybrid { arrivals: process, .. }) =
         &flow.load
     else {
@@ -244,8 +244,8 @@ fn gaps(process: &ArrivalProcess, acts: &[i64]) -> Option<GapStats> {
 /// Think times in nanoseconds; `None` where the scenario has none of its own kind, and where the measured
 /// part is shorter than ten of them, so that only short ones would be seen, or packets were captured far
 /// from the users.
-fn think_times(held: Held<'_>) -> Option<AskedQuantity> {
-    let Held { sides, asked, flow, place } = held;
+fn think_times(held: JudgedFlow<'_>) -> Option<AskedQuantity> {
+    let JudgedFlow { sides, asked, flow, place } = held;
     let (LoadModel::Closed { think, .. } | LoadModel::Hybrid { think, .. }) = &flow.load else {
         return None;
     };
@@ -273,7 +273,7 @@ fn think_times(held: Held<'_>) -> Option<AskedQuantity> {
 /// Times between the pages of each user whose beginning lies between two instants, by the packets, and of
 /// which it is known by the user and that beginning that the user `stays`.
 fn thought(
-    Held { sides, place, .. }: Held<'_>,
+    JudgedFlow { sides, place, .. }: JudgedFlow<'_>,
     from: i64,
     until: i64,
     stays: &dyn Fn(u32, i64) -> bool,
@@ -309,7 +309,7 @@ fn thought(
 
 /// Pages of each session that began early enough to have ended; `None` where the scenario has none of its
 /// own kind.
-fn session_lengths(Held { sides, flow, place, .. }: Held<'_>) -> Option<AskedQuantity> {
+fn session_lengths(JudgedFlow { sides, flow, place, .. }: JudgedFlow<'_>) -> Option<AskedQuantity> {
     let LoadModel::Hybrid { requests, think, .. } = &flow.load else { return None };
     if flow.own_sessions {
         return None;

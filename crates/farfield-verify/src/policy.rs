@@ -6,7 +6,7 @@
 use crate::concurrency::closed_ns;
 use crate::errors::Sides;
 use crate::matching::Pair;
-use crate::run::Asked;
+use crate::run::ScenarioDemands;
 use crate::websockets;
 use farfield_base::{HostNumber, Sample};
 use farfield_capture::{Transaction, authority_hash};
@@ -47,7 +47,7 @@ pub struct PolicyStats {
 }
 
 /// Reads the policy off matched connections; limits are those of `asked`, if it is known.
-pub fn policy(sides: Sides<'_>, asked: Option<&Asked>) -> PolicyStats {
+pub fn policy(sides: Sides<'_>, asked: Option<&ScenarioDemands>) -> PolicyStats {
     let authorities = asked.map_or(&[][..], |asked| &asked.authorities);
     let asked = asked.map(|asked| &asked.policy);
     let mut stats = PolicyStats::default();
@@ -157,7 +157,7 @@ fn misaddressed(sides: Sides<'_>, authorities: &[Option<String>]) -> u64 {
 type ByConnection<T> = BTreeMap<u32, BTreeSet<T>>;
 
 /// An instant at which there is one connection more, or less.
-type Step = (i64, i64);
+type ConnectionChange = (i64, i64);
 
 /// The most connections that each user had open at once to one host, beside WebSockets.
 fn parallel(
@@ -165,7 +165,7 @@ fn parallel(
     (users, hosts): (&ByConnection<u32>, &ByConnection<HostNumber>),
     websockets: &BTreeSet<u32>,
 ) -> Vec<u64> {
-    let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<Step>> = BTreeMap::new();
+    let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<ConnectionChange>> = BTreeMap::new();
     let of_requests = sides.matching.connections.iter().filter(|(_, own)| !websockets.contains(own));
     for (number, captured) in of_requests {
         let connection = &sides.capture.connections[*captured as usize];
@@ -178,7 +178,7 @@ fn parallel(
             events.entry((*user, host)).or_default().extend([(from, 1), (to, -1)]);
         }
     }
-    let most = |mut events: Vec<Step>| {
+    let most = |mut events: Vec<ConnectionChange>| {
         // A connection that ends when another begins was not open beside it.
         events.sort_unstable();
         let (mut open, mut most) = (0, 0);

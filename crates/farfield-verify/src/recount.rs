@@ -26,16 +26,16 @@ mod times;
 
 pub use expected::Difference;
 
-use crate::run::{Asked, AskedFlow, FlowPlace};
+use crate::run::{AskedFlow, FlowPlace, ScenarioDemands};
 use crate::set_aside::SetAside;
 use expected::Expected;
 use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
 use hosts::KnownHost;
-use part::{Counted, Which, Whose};
+use part::{PartCounts, Which, Whose};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use times::{Intervals, Sorted};
+use times::{Intervals, SortedTimes};
 
 /// The most by which one worker ends after another at the end of a run.
 const WORKERS_APART_NS: f64 = 5e9;
@@ -89,7 +89,7 @@ pub struct Evidence<'a> {
     /// Events of replies that are streams, if the run kept them.
     pub events: Option<&'a [ReplyEvent]>,
     /// The scenario's demands, if they are known.
-    pub asked: Option<&'a Asked>,
+    pub asked: Option<&'a ScenarioDemands>,
     /// The name of the capture that is compared, if it is one of the run's own that was read to its end, and
     /// the packets in it.
     pub capture: Option<(&'a str, u64)>,
@@ -224,7 +224,7 @@ impl<'a> Recount<'a> {
                 .or_else(|| at(said, &["steady", "stalls", "limit_ns"])?.as_u64()),
             session_ns: at(said, &["heading", "load"])
                 .filter(|load| match load.as_str() {
-                    Some("flows") => evidence.asked.is_some_and(Asked::has_hybrid_flow),
+                    Some("flows") => evidence.asked.is_some_and(ScenarioDemands::has_hybrid_flow),
                     load => load == Some("hybrid"),
                 })
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
@@ -293,7 +293,7 @@ impl<'a> Recount<'a> {
             ("requests", Expected::Count(own.len() as u64)),
             ("requests_share", Expected::near_or_nothing((all > 0).then(|| own.len() as f64 / all as f64))),
             ("failed", Expected::Count((own.len() - ok().count()) as u64)),
-            ("response", Sorted::of(response).expected(self.without_intervals())),
+            ("response", SortedTimes::of(response).expected(self.without_intervals())),
         ])
     }
 
@@ -325,10 +325,12 @@ impl<'a> Recount<'a> {
     /// The whole document.
     fn expected(&self, said: &Value, evidence: Evidence<'_>) -> Expected {
         let asked = evidence.asked;
-        let (warm_up, steady) =
-            (Counted::part(self, Which::WarmUp, Whose::All), Counted::part(self, Which::Steady, Whose::All));
+        let (warm_up, steady) = (
+            PartCounts::part(self, Which::WarmUp, Whose::All),
+            PartCounts::part(self, Which::Steady, Whose::All),
+        );
         let arrivals = asked.and_then(|asked| self.arrivals(asked));
-        let only_load = asked.and_then(Asked::only_load);
+        let only_load = asked.and_then(ScenarioDemands::only_load);
         let is_open = matches!(only_load, Some(LoadModel::Open { .. }));
         // Without a scenario it is not known what was offered.
         let sets_aside = at(said, &["set_aside"]).is_some();
@@ -388,9 +390,9 @@ impl<'a> Recount<'a> {
         ])
     }
 
-    fn classes(&self, steady: &Counted) -> Expected {
+    fn classes(&self, steady: &PartCounts) -> Expected {
         let class = |(number, name): (usize, &String)| {
-            let own = Counted::part(self, Which::Steady, Whose::Class(number as u16));
+            let own = PartCounts::part(self, Which::Steady, Whose::Class(number as u16));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(name)),
@@ -403,7 +405,7 @@ impl<'a> Recount<'a> {
     }
 
     fn states(&self) -> Expected {
-        let state = |place| Counted::state(self, self.request_of_state(place)).expected_of_state(self);
+        let state = |place| PartCounts::state(self, self.request_of_state(place)).expected_of_state(self);
         Expected::List((0..self.states.len()).map(state).collect())
     }
 
@@ -455,7 +457,7 @@ impl<'a> Recount<'a> {
         }
         let is_of_class = |page: &&Page| class.is_none_or(|class| class == page.class);
         let unfinished = open.values().filter(|page| self.is_measured(page.due)).filter(is_of_class).count();
-        let times = |times: Vec<u64>| Sorted::of(times.into_iter()).expected(self.without_intervals());
+        let times = |times: Vec<u64>| SortedTimes::of(times.into_iter()).expected(self.without_intervals());
         Expected::record([
             ("completed", Expected::Count(completed)),
             ("failed", Expected::Count(failed)),
@@ -467,7 +469,7 @@ impl<'a> Recount<'a> {
     }
 
     /// The arrivals of the measured part by the first request of each; `None` for loads without.
-    fn arrivals(&self, asked: &Asked) -> Option<ArrivalCounts> {
+    fn arrivals(&self, asked: &ScenarioDemands) -> Option<ArrivalCounts> {
         let arrives =
             |flow: &AskedFlow| matches!(flow.load, LoadModel::Open { .. } | LoadModel::Hybrid { .. });
         // Attempts of an S-Client are scheduled as well, and have no count here.
@@ -501,7 +503,7 @@ impl<'a> Recount<'a> {
         Some(counts)
     }
 
-    fn generator(&self, arrivals: Option<ArrivalCounts>, asked: Option<&Asked>) -> Expected {
+    fn generator(&self, arrivals: Option<ArrivalCounts>, asked: Option<&ScenarioDemands>) -> Expected {
         let arrivals = match (arrivals, asked) {
             (Some(counts), Some(asked)) => {
                 let instant = farfield_base::Instant::from_ns;
@@ -567,7 +569,7 @@ fn mean_ns(us: u64, count: u64) -> Expected {
     Expected::near_or_nothing((count > 0).then(|| us as f64 * 1e3 / count as f64))
 }
 
-fn heading(asked: Option<&Asked>) -> Expected {
+fn heading(asked: Option<&ScenarioDemands>) -> Expected {
     let Some(asked) = asked else { return Expected::record([("seed", Expected::Open)]) };
     let load = match asked.only_load() {
         None => "flows",

@@ -59,7 +59,7 @@ pub enum RunStart {
 
 /// Demands of a scenario: loads, seed, connection policy and mixes.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ScenarioDemands {
     /// The flows of users, one at least.
     pub flows: Vec<AskedFlow>,
     /// Names and, where they are known, URLs of the hosts that users ask; none where they ask one alone.
@@ -115,7 +115,7 @@ impl FlowPlace {
     }
 }
 
-impl Asked {
+impl ScenarioDemands {
     /// The load of users who are of one kind, without a name.
     pub(crate) fn only_load(&self) -> Option<&LoadModel> {
         match &self.flows[..] {

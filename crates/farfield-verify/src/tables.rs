@@ -164,7 +164,7 @@ fn write_transaction_rows<W: Write + Send>(
 
 /// An event of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
+struct TableEvent {
     at_ns: i64,
     /// Of events at one instant, those that end a connection come first.
     opens: bool,
@@ -185,11 +185,11 @@ pub fn write_connection_events<W: Write + Send>(
     frame: &Frame,
     to: W,
 ) -> Result<(), ParquetError> {
-    let mut events: Vec<Event> =
+    let mut events: Vec<TableEvent> =
         capture.connections.iter().flat_map(|connection| events_of(connection, frame)).collect();
     events.sort_unstable();
     let mut open = 0_i64;
-    let counted: Vec<(Event, i64)> = events
+    let counted: Vec<(TableEvent, i64)> = events
         .into_iter()
         .map(|event| {
             open += if event.opens { 1 } else { -1 };
@@ -214,9 +214,9 @@ pub fn write_connection_events<W: Write + Send>(
     Ok(())
 }
 
-fn events_of(connection: &Connection, frame: &Frame) -> impl Iterator<Item = Event> {
+fn events_of(connection: &Connection, frame: &Frame) -> impl Iterator<Item = TableEvent> {
     let begins = if connection.seen_from_start { connection.established } else { Some(connection.first) };
-    let opened = begins.map(|at| Event {
+    let opened = begins.map(|at| TableEvent {
         at_ns: frame.run_ns(at),
         opens: true,
         connection: connection.id,
@@ -229,7 +229,7 @@ fn events_of(connection: &Connection, frame: &Frame) -> impl Iterator<Item = Eve
         End::Fin { side, at, .. } => Some((side, at, false)),
         End::Reset { side, at } => Some((side, at, true)),
     };
-    let closed = ended.map(|(side, at, is_reset)| Event {
+    let closed = ended.map(|(side, at, is_reset)| TableEvent {
         at_ns: frame.run_ns(at),
         opens: false,
         connection: connection.id,
@@ -241,7 +241,7 @@ fn events_of(connection: &Connection, frame: &Frame) -> impl Iterator<Item = Eve
     opened.into_iter().flat_map(move |opened| [Some(opened), closed]).flatten()
 }
 
-impl Event {
+impl TableEvent {
     fn name(&self) -> &'static str {
         match (self.opens, self.is_reset) {
             (true, _) => "established",

@@ -13,7 +13,7 @@ use crate::load::{self, FlowLoad, FoundLoad};
 use crate::matching::{self, Matching, SampleCause, TransactionCause};
 use crate::paths;
 use crate::policy::{self, PolicyStats};
-use crate::run::{Asked, RunRecord};
+use crate::run::{RunRecord, ScenarioDemands};
 use crate::times::{TimeKind, is_answered};
 use crate::websockets;
 use farfield_base::{Outcome, Sample, SpokenVersion};
@@ -236,7 +236,7 @@ pub fn verify(
     samples: &[Sample],
     capture: &Capture,
     run: &RunRecord,
-    asked: Option<&Asked>,
+    asked: Option<&ScenarioDemands>,
     limits: AgreementLimits,
 ) -> Verified {
     let (frame, mut matching, mut clocks) = alignment::align(samples, capture, run, limits);

@@ -9,19 +9,19 @@ use crate::frame::Frame;
 use crate::matching::{Matching, Pair, SampleCause};
 use crate::times::is_answered;
 use farfield_base::{Outcome, Sample};
-use farfield_capture::{Answer, Capture, SocketStage, Transaction, TransactionState};
+use farfield_capture::{Capture, ServerMessage, SocketStage, Transaction, TransactionState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most that a packet passes before or after what sent or read it.
 const TOGETHER_NS: i64 = 1_000_000;
 
 /// A sample of a WebSocket, and its transaction if it has one: what only waits has sent nothing.
-type Waiting = (u32, Option<u32>);
+type IdleSample = (u32, Option<u32>);
 
 /// The server's messages on a connection, in order.
 #[derive(Debug, Default)]
 struct Came {
-    answers: Vec<Answer>,
+    answers: Vec<ServerMessage>,
     /// Messages before this were used up.
     from: usize,
     /// Some are not known.
@@ -42,7 +42,7 @@ pub(crate) fn settled(
     }
     let (mut capture, mut matching) = (capture.clone(), matching.clone());
     let mut came = came(&capture);
-    let mut waiting: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    let mut waiting: BTreeMap<u32, Vec<IdleSample>> = BTreeMap::new();
     for pair in &matching.pairs {
         let transaction = &capture.transactions[pair.transaction as usize];
         if transaction.message.as_ref().is_some_and(|own| own.stage != SocketStage::Opening) {
@@ -107,9 +107,14 @@ fn came(capture: &Capture) -> BTreeMap<u32, Came> {
 impl Came {
     /// Takes the message that the sample waited for, of those that began at `from` or later, a Close or none:
     /// the nearest of its length, or the nearest of all where none is as long.
-    fn take(&mut self, sample: &Sample, frame: &Frame, (from, is_close): (i64, bool)) -> Option<Answer> {
+    fn take(
+        &mut self,
+        sample: &Sample,
+        frame: &Frame,
+        (from, is_close): (i64, bool),
+    ) -> Option<ServerMessage> {
         let done = sample.done.as_ns() as i64;
-        let distance = |answer: &Answer| (frame.run_ns(answer.last) - done).abs();
+        let distance = |answer: &ServerMessage| (frame.run_ns(answer.last) - done).abs();
         // A question passes its packets some time after it was sent.
         let from = from.saturating_sub(TOGETHER_NS);
         let left = self.answers.iter().enumerate().skip(self.from);
@@ -145,7 +150,7 @@ impl Came {
 }
 
 /// The transaction of a sample that only waited, for `answer` on `connection`.
-fn waited(all: &[Transaction], connection: u32, answer: Answer) -> Option<Transaction> {
+fn waited(all: &[Transaction], connection: u32, answer: ServerMessage) -> Option<Transaction> {
     let any = all.iter().find(|own| own.connection == connection && own.message.is_some())?;
     Some(Transaction {
         request_first: answer.first,
@@ -163,7 +168,7 @@ fn waited(all: &[Transaction], connection: u32, answer: Answer) -> Option<Transa
 }
 
 /// True if the message has the sample's length.
-fn is_as_long(sample: &Sample, answer: &Answer) -> bool {
+fn is_as_long(sample: &Sample, answer: &ServerMessage) -> bool {
     (answer.body_bytes, answer.reply_bytes) == (sample.body_bytes, sample.reply_bytes)
 }
 
@@ -208,7 +213,7 @@ mod tests {
     fn came(messages: &[(u64, u64)]) -> Came {
         let answer = |(at_ms, bytes): &(u64, u64)| {
             let at = UnixNs(at_ms * MS);
-            Answer { first: at, last: at, body_bytes: *bytes, reply_bytes: bytes + 2, is_close: false }
+            ServerMessage { first: at, last: at, body_bytes: *bytes, reply_bytes: bytes + 2, is_close: false }
         };
         Came { answers: messages.iter().map(answer).collect(), ..Came::default() }
     }

@@ -26,7 +26,7 @@ pub enum FragmentError {
 
 /// One fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct FragmentPiece<'a> {
     /// Bytes of its header, which lie in the buffer that was handed in.
     pub header_len: usize,
     /// Its payload, which follows the header.
@@ -75,14 +75,14 @@ impl<'a> Fragments<'a> {
     }
 
     /// The next fragment, its header written to the front of `header`.
-    pub fn next(&mut self, header: &mut [u8]) -> Option<Piece<'a>> {
+    pub fn next(&mut self, header: &mut [u8]) -> Option<FragmentPiece<'a>> {
         if self.done {
             return None;
         }
         if self.packet.bytes().len() <= self.mtu {
             self.done = true;
             header[..self.front.len()].copy_from_slice(self.front);
-            return Some(Piece { header_len: self.front.len(), payload: self.payload });
+            return Some(FragmentPiece { header_len: self.front.len(), payload: self.payload });
         }
         let left = self.payload.len() - self.at;
         let header_len = match self.packet {
@@ -98,7 +98,7 @@ impl<'a> Fragments<'a> {
         let payload = &self.payload[self.at..self.at + length];
         self.at += length;
         self.done = last;
-        Some(Piece { header_len, payload })
+        Some(FragmentPiece { header_len, payload })
     }
 
     /// Copies the header; later fragments get only the options with the copied flag (RFC 791, section 3.1).

@@ -63,7 +63,7 @@ pub use ethernet::{EthernetAddress, EthernetAddressError};
 pub use forward::{
     decrement_hop_limit, mark_congestion, set_ecn, set_ecn_of_header, set_hop_limit, set_hop_limit_of_header,
 };
-pub use fragment::{FragmentError, Fragments, Piece};
+pub use fragment::{FragmentError, FragmentPiece, Fragments};
 pub use icmp::IcmpPacket;
 pub use icmp_error::{IcmpError, echo_reply};
 pub use icmpv4::{Icmpv4Repr, Unreachable};

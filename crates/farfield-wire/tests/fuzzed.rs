@@ -2,14 +2,14 @@
 
 mod scene;
 
-use farfield_testkit::corpus::{self, Target};
+use farfield_testkit::corpus::{self, CorpusTarget};
 use farfield_testkit::properties::packets;
 use farfield_wire::{Fragments, VnetHeader};
 use proptest::prelude::*;
 use scene::{data, tcp, tcp_packet, udp_packet, v4, v6};
 
 /// The targets with their properties.
-const TARGETS: [Target; 4] = [
+const TARGETS: [CorpusTarget; 4] = [
     ("wire_packet", packets::of_a_packet, 6),
     ("wire_offload", packets::of_offload, 4),
     ("wire_fragments", packets::of_fragments, 2),

@@ -15,7 +15,7 @@ pub mod wire;
 
 use crate::output;
 use farfield_base::{Duration, Instant};
-use farfield_engine::{Settings, interrupt};
+use farfield_engine::{RunSettings, interrupt};
 use farfield_os::clock::Clock;
 use farfield_os::processors;
 use figures::{Figures, RunFacts};
@@ -50,7 +50,7 @@ pub struct LiveView {
 
 impl LiveView {
     /// Begins the view of a run with these settings, where there is a terminal for it; `stop` ends the run.
-    pub fn begin(settings: &Settings, stop: &Arc<AtomicBool>) -> Option<LiveView> {
+    pub fn begin(settings: &RunSettings, stop: &Arc<AtomicBool>) -> Option<LiveView> {
         if !suits() {
             return None;
         }

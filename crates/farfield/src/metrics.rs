@@ -18,13 +18,13 @@ mod text;
 use crate::problem::Problem;
 use crate::web::guard::Guard;
 use crate::web::work::Work;
-use crate::web::{Answer, Asked, Priority, Server, Site};
+use crate::web::{Priority, Server, Site, WebReply, WebRequest};
 use families::{RunLabels, families};
 use farfield_base::Duration;
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_os::processors;
 use hyper::Method;
-use push::{Encoding, Pusher, Target};
+use push::{Encoding, PushTarget, Pusher};
 use snapshot::Snapshot;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct MetricsTargets {
     listener: Option<TcpListener>,
-    pushes: Vec<Target>,
+    pushes: Vec<PushTarget>,
 }
 
 impl MetricsTargets {
@@ -60,7 +60,8 @@ impl MetricsTargets {
         ] {
             for url in urls {
                 pushes.push(
-                    Target::of(url, encoding).map_err(|error| Problem::usage(format!("{flag}: {error}")))?,
+                    PushTarget::of(url, encoding)
+                        .map_err(|error| Problem::usage(format!("{flag}: {error}")))?,
                 );
             }
         }
@@ -114,7 +115,7 @@ impl Exporter {
     /// Begins; `None` where the figures are to go nowhere.
     pub fn begin(
         targets: MetricsTargets,
-        settings: &Settings,
+        settings: &RunSettings,
         directory: &Path,
     ) -> Result<Option<Exporter>, Problem> {
         if targets.is_empty() {
@@ -192,22 +193,24 @@ impl Site for Newest {
         true
     }
 
-    fn work(&self, _asked: &Asked) -> Work {
+    fn work(&self, _asked: &WebRequest) -> Work {
         Work::Report
     }
 
-    fn answer(&self, asked: &Asked) -> Answer {
+    fn answer(&self, asked: &WebRequest) -> WebReply {
         if asked.method != Method::GET {
-            return Answer::nothing();
+            return WebReply::nothing();
         }
         match asked.path.as_str() {
             "/metrics" => {
                 let snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let snapshot = snapshot.unwrap_or_default();
-                Answer::file(text::CONTENT_TYPE, text::encode(&families(&self.labels, &snapshot)))
+                WebReply::file(text::CONTENT_TYPE, text::encode(&families(&self.labels, &snapshot)))
             }
-            "/" => Answer::file("text/plain; charset=utf-8", "the metrics of a run of farfield: /metrics\n"),
-            _ => Answer::nothing(),
+            "/" => {
+                WebReply::file("text/plain; charset=utf-8", "the metrics of a run of farfield: /metrics\n")
+            }
+            _ => WebReply::nothing(),
         }
     }
 }

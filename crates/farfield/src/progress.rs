@@ -8,8 +8,8 @@ use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
 use farfield_base::{Duration, Instant, Outcome};
-use farfield_engine::Settings;
-use farfield_engine::rendezvous::{Figures, Member};
+use farfield_engine::RunSettings;
+use farfield_engine::rendezvous::{Member, PartFigures};
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
 use std::net::TcpListener;
@@ -75,7 +75,7 @@ impl Progress {
     /// Of a run with these settings into this directory, which `stop` ends.
     pub fn begin(
         watch: Watch,
-        settings: &Settings,
+        settings: &RunSettings,
         directory: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<Progress, Problem> {
@@ -123,7 +123,7 @@ impl Progress {
             page.update(run);
         }
         if let Some(member) = &self.member {
-            member.report(Figures::of(run));
+            member.report(PartFigures::of(run));
         }
     }
 
@@ -163,7 +163,7 @@ pub struct Lines {
 const RATE_OVER_LEAST: Duration = Duration::from_ms(200);
 
 impl Lines {
-    fn new(settings: &Settings) -> Lines {
+    fn new(settings: &RunSettings) -> Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
         let terminal = std::io::stderr().is_terminal();

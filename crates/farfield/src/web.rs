@@ -43,15 +43,15 @@ pub trait Site: Send + Sync + 'static {
     fn is_public(&self, path: &str) -> bool;
 
     /// The kind of work that the answer to a request takes.
-    fn work(&self, asked: &Asked) -> Work;
+    fn work(&self, asked: &WebRequest) -> Work;
 
     /// The answer to a request that has passed the guard. It may read files; it waits for nothing else.
-    fn answer(&self, asked: &Asked) -> Answer;
+    fn answer(&self, asked: &WebRequest) -> WebReply;
 }
 
 /// A request.
 #[derive(Debug)]
-pub struct Asked {
+pub struct WebRequest {
     pub method: Method,
     pub path: String,
     /// The query, percent-decoded.
@@ -59,7 +59,7 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-impl Asked {
+impl WebRequest {
     /// The first value of a name in the query.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -68,7 +68,7 @@ impl Asked {
 
 /// A reply.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WebReply {
     status: StatusCode,
     kind: &'static str,
     policy: &'static str,
@@ -88,51 +88,51 @@ const STRANGE_PAGES: &str = "sandbox allow-scripts allow-downloads; default-src 
                              script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
                              frame-ancestors 'self'";
 
-impl Answer {
-    fn new(status: StatusCode, kind: &'static str, body: AnswerBody) -> Answer {
-        Answer { status, kind, policy: OWN_PAGES, more: Vec::new(), body }
+impl WebReply {
+    fn new(status: StatusCode, kind: &'static str, body: AnswerBody) -> WebReply {
+        WebReply { status, kind, policy: OWN_PAGES, more: Vec::new(), body }
     }
 
     /// A file of this content type.
-    pub fn file(kind: &'static str, body: impl Into<Bytes>) -> Answer {
-        Answer::new(StatusCode::OK, kind, AnswerBody::Whole(Some(body.into())))
+    pub fn file(kind: &'static str, body: impl Into<Bytes>) -> WebReply {
+        WebReply::new(StatusCode::OK, kind, AnswerBody::Whole(Some(body.into())))
     }
 
     /// A document of JSON.
-    pub fn json(value: &serde_json::Value) -> Answer {
-        Answer::file("application/json", value.to_string())
+    pub fn json(value: &serde_json::Value) -> WebReply {
+        WebReply::file("application/json", value.to_string())
     }
 
     /// With another status.
-    pub fn of(self, status: StatusCode) -> Answer {
-        Answer { status, ..self }
+    pub fn of(self, status: StatusCode) -> WebReply {
+        WebReply { status, ..self }
     }
 
     /// A page that was made of a run directory.
-    pub fn strange_page(page: String) -> Answer {
-        Answer { policy: STRANGE_PAGES, ..Answer::file("text/html; charset=utf-8", page) }
+    pub fn strange_page(page: String) -> WebReply {
+        WebReply { policy: STRANGE_PAGES, ..WebReply::file("text/html; charset=utf-8", page) }
     }
 
     /// A stream of events.
-    pub fn events(events: Events) -> Answer {
-        Answer::new(StatusCode::OK, "text/event-stream", AnswerBody::Events(events))
+    pub fn events(events: Events) -> WebReply {
+        WebReply::new(StatusCode::OK, "text/event-stream", AnswerBody::Events(events))
     }
 
     /// A sentence that says what is wrong, as JSON: `{"error": …}`.
-    pub fn refusal(status: StatusCode, sentence: &str) -> Answer {
+    pub fn refusal(status: StatusCode, sentence: &str) -> WebReply {
         let body = serde_json::json!({ "error": sentence }).to_string();
-        Answer::new(status, "application/json", AnswerBody::Whole(Some(body.into())))
+        WebReply::new(status, "application/json", AnswerBody::Whole(Some(body.into())))
     }
 
     /// A sentence that says what is wrong, for a reader.
-    pub fn sentence(status: StatusCode, sentence: &str) -> Answer {
+    pub fn sentence(status: StatusCode, sentence: &str) -> WebReply {
         let body = Bytes::from(format!("{}\n", printable(sentence, &[])));
-        Answer::new(status, "text/plain; charset=utf-8", AnswerBody::Whole(Some(body)))
+        WebReply::new(status, "text/plain; charset=utf-8", AnswerBody::Whole(Some(body)))
     }
 
     /// There is nothing at this path.
-    pub fn nothing() -> Answer {
-        Answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path")
+    pub fn nothing() -> WebReply {
+        WebReply::refusal(StatusCode::NOT_FOUND, "there is nothing at this path")
     }
 
     #[cfg(test)]
@@ -155,7 +155,7 @@ impl Answer {
     }
 
     /// With a field more.
-    fn with(mut self, name: HeaderName, value: &'static str) -> Answer {
+    fn with(mut self, name: HeaderName, value: &'static str) -> WebReply {
         self.more.push((name, HeaderValue::from_static(value)));
         self
     }
@@ -358,9 +358,9 @@ async fn answered(
     }
     let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await else {
         let sentence = "the request has a body of more than 1 MiB, or broke off";
-        return Ok(Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence).into_response());
+        return Ok(WebReply::refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence).into_response());
     };
-    let asked = Asked { method: head.method, path, query, body: body.to_bytes() };
+    let asked = WebRequest { method: head.method, path, query, body: body.to_bytes() };
     let (work, site) = (guarded.site.work(&asked), Arc::clone(&guarded.site));
     Ok(guarded.lanes.answer(work, move || site.answer(&asked)).await.into_response())
 }

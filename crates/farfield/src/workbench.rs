@@ -27,7 +27,7 @@ use crate::output;
 use crate::problem::Problem;
 use crate::web::guard::Guard;
 use crate::web::{Priority, Server};
-use children::Children;
+use children::WorkbenchRuns;
 use farfield_base::Duration;
 use farfield_engine::{descriptors, interrupt};
 use std::net::{SocketAddr, TcpListener};
@@ -49,7 +49,7 @@ pub fn ui(flags: &UiFlags) -> Result<Exit, Problem> {
     let failed = |error: std::io::Error| Problem::failed(format!("the workbench: {error}"));
     let listener = listen(&flags.listen, "--listen")?;
     let (guard, url) = guarded(&listener).map_err(failed)?;
-    let children = Arc::new(Children::new(flags.folder.clone(), flags.scenarios.clone()));
+    let children = Arc::new(WorkbenchRuns::new(flags.folder.clone(), flags.scenarios.clone()));
     let (folder, scenarios) = (flags.folder.clone(), flags.scenarios.clone());
     let access = if flags.read_only { site::Access::ReadOnly } else { site::Access::Whole };
     let site = Arc::new(site::Workbench::new(folder, scenarios, Arc::clone(&children), access));

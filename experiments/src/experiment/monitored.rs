@@ -163,7 +163,7 @@ fn gauge(source: &str, tier: &str, name: &str) -> Option<Gauge> {
 mod tests {
     use super::*;
     use farfield_base::Instant;
-    use farfield_measure::monitor::{MonitorLog, SeriesName, Source, write_parquet};
+    use farfield_measure::monitor::{MonitorLog, SeriesName, SeriesSource, write_parquet};
 
     /// Two seconds of a server with two processes, then four, as farfield writes them.
     fn written() -> (tempfile::TempDir, Monitors) {
@@ -176,15 +176,15 @@ mod tests {
         };
         for (second, processes, queue) in [(0, 2.0, 0.0), (1, 4.0, 6.0), (2, 3.0, 1.0)] {
             log.begin(second, Instant::from_ns((second + 1) * 1_000_000_000));
-            put(&mut log, Source::Tier, SERVER, None, metric::CPU_USER, 0.25);
-            put(&mut log, Source::Tier, SERVER, None, metric::CPU_SYSTEM, 0.5);
-            put(&mut log, Source::Process, SERVER, Some(7), metric::CPU_USER, 0.25);
-            put(&mut log, Source::Tier, SERVER, None, metric::PROCESSES, processes);
-            put(&mut log, Source::Tier, SERVER, None, metric::RESIDENT, processes * 1e6);
-            put(&mut log, Source::Tier, "database", None, metric::PROCESSES, 90.0);
-            put(&mut log, Source::Listener, SERVER, None, metric::ACCEPT_QUEUE, queue);
-            put(&mut log, Source::Network, "", None, "tcp_connections", processes);
-            put(&mut log, Source::Generator, "", None, metric::CPU_SYSTEM, 0.125);
+            put(&mut log, SeriesSource::Tier, SERVER, None, metric::CPU_USER, 0.25);
+            put(&mut log, SeriesSource::Tier, SERVER, None, metric::CPU_SYSTEM, 0.5);
+            put(&mut log, SeriesSource::Process, SERVER, Some(7), metric::CPU_USER, 0.25);
+            put(&mut log, SeriesSource::Tier, SERVER, None, metric::PROCESSES, processes);
+            put(&mut log, SeriesSource::Tier, SERVER, None, metric::RESIDENT, processes * 1e6);
+            put(&mut log, SeriesSource::Tier, "database", None, metric::PROCESSES, 90.0);
+            put(&mut log, SeriesSource::Listener, SERVER, None, metric::ACCEPT_QUEUE, queue);
+            put(&mut log, SeriesSource::Network, "", None, "tcp_connections", processes);
+            put(&mut log, SeriesSource::Generator, "", None, metric::CPU_SYSTEM, 0.125);
         }
         log.end();
         let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use super::detail::Detail;
 use super::drive::Plane;
 use super::plan::{ChartPlan, Experiment, Length, LevelTable, ScaleKey};
 use crate::page::{Claim, Page, Table};
-use farfield_report::chart::{Axis, Chart, Level, Mark, Point, Series, Spacing};
+use farfield_report::chart::{Axis, Chart, ChartPoint, Level, Mark, Series, Spacing};
 use std::collections::BTreeSet;
 
 /// The origin of the numbers.
@@ -92,7 +92,7 @@ fn drawn(experiment: &Experiment, chart: &ChartPlan, rows: &[Row]) -> Chart {
     let point = |row: &Row| {
         let (x, y) = (x.estimate(row)?, y.estimate(row)?);
         let half_width = row.is_valid().then(|| y.half_width(LEVEL));
-        Some(Point { half_width, is_doubtful: !row.is_valid(), ..Point::from((x.mean, y.mean)) })
+        Some(ChartPoint { half_width, is_doubtful: !row.is_valid(), ..ChartPoint::from((x.mean, y.mean)) })
     };
     let series = |curve: usize| Series {
         name: plan.curves[curve].name.clone(),
@@ -232,8 +232,14 @@ mod tests {
         let [chart] = charts(TEXT).try_into().unwrap();
         let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["plain", "other"]);
-        assert_eq!(chart.series[0].points, [Point { half_width: Some(0.0), ..Point::from((1.0, 50.5)) }]);
-        assert_eq!(chart.series[1].points, [Point { is_doubtful: true, ..Point::from((4.0, 200.0)) }]);
+        assert_eq!(
+            chart.series[0].points,
+            [ChartPoint { half_width: Some(0.0), ..ChartPoint::from((1.0, 50.5)) }]
+        );
+        assert_eq!(
+            chart.series[1].points,
+            [ChartPoint { is_doubtful: true, ..ChartPoint::from((4.0, 200.0)) }]
+        );
         assert_eq!(chart.level, Some(Level { name: "capacity".to_owned(), at: 100.0 }));
     }
 

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::page::State;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_fit::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, HurstEstimator};
     use farfield_fit::{Component, Family};
 
     fn distributions(family: Family, theta: [f64; 2]) -> Ranking {
@@ -287,8 +287,8 @@ mod tests {
             name: "made up",
             memory: vec![Memory {
                 aggregated: hurst,
-                wavelet: Some(estimate(Method::Wavelet)),
-                whittle: estimate(Method::LocalWhittle),
+                wavelet: Some(estimate(HurstEstimator::Wavelet)),
+                whittle: estimate(HurstEstimator::LocalWhittle),
             }],
             correlations: vec![(0..=LAGS).map(|lag| if lag == 0 { 1.0 } else { correlation }).collect()],
             counts: vec![distributions(Family::Lognormal, [5.0, 0.2])],

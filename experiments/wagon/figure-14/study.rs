@@ -191,7 +191,7 @@ fn chart(narrow: &[Row], wide: &[Row]) -> Chart {
 mod tests {
     use super::*;
     use crate::page::State;
-    use farfield_fit::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, HurstEstimator};
 
     fn rows(hurst: impl Fn(f64) -> f64) -> Vec<Row> {
         let row = |rate: f64, seed: u64| {
@@ -199,8 +199,8 @@ mod tests {
             let estimate = |method| HurstEstimate { method, hurst, standard_error: Some(0.01) };
             let memory = Memory {
                 aggregated: hurst,
-                wavelet: Some(estimate(Method::Wavelet)),
-                whittle: estimate(Method::LocalWhittle),
+                wavelet: Some(estimate(HurstEstimator::Wavelet)),
+                whittle: estimate(HurstEstimator::LocalWhittle),
             };
             Row { rate, seed, shared: LINK, packets: memory, requests: memory, used: 0.5, doubts: vec![] }
         };

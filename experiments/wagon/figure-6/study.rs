@@ -307,15 +307,15 @@ mod tests {
     use super::*;
     use crate::page::State;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_fit::series::hurst::{HurstEstimate, Method};
+    use farfield_fit::series::hurst::{HurstEstimate, HurstEstimator};
     use farfield_fit::{Component, Family};
 
     fn memory(aggregated: f64, wavelet: f64, whittle: f64) -> Memory {
         let estimate = |method, hurst| HurstEstimate { method, hurst, standard_error: Some(0.01) };
         Memory {
             aggregated,
-            wavelet: Some(estimate(Method::Wavelet, wavelet)),
-            whittle: estimate(Method::LocalWhittle, whittle),
+            wavelet: Some(estimate(HurstEstimator::Wavelet, wavelet)),
+            whittle: estimate(HurstEstimator::LocalWhittle, whittle),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): either order of bytes, microseconds or nanoseconds. It has one
 //! interface and says nothing of packets that were lost. Variants with other records are refused by name.
 
-use super::{RawPacket, Record, note_end};
+use super::{FileItem, RawPacket, note_end};
 use crate::instant::UnixNs;
 use crate::limits::{InterfaceSeen, Limits};
 use crate::rebuild::CaptureError;
@@ -54,43 +54,43 @@ impl<R: Read> Pcap<R> {
         Ok(file)
     }
 
-    pub fn next_record(&mut self, limits: &mut Limits) -> Record<'_> {
+    pub fn next_record(&mut self, limits: &mut Limits) -> FileItem<'_> {
         let mut head = [0; 16];
         let mut begun = 0;
         while begun < head.len() {
             match self.source.read(&mut head[begun..]) {
-                Ok(0) if begun == 0 => return Record::End,
+                Ok(0) if begun == 0 => return FileItem::End,
                 Ok(0) => {
                     note_end(limits, &"", true);
-                    return Record::End;
+                    return FileItem::End;
                 }
                 Ok(more) => begun += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     note_end(limits, &error, false);
-                    return Record::End;
+                    return FileItem::End;
                 }
             }
         }
         let (captured_len, original_len) = (self.u32(&head, 8), self.u32(&head, 12));
         if captured_len > RECORD_LEN_MAX {
             note_end(limits, &"the file is damaged: an impossible length of a packet", false);
-            return Record::End;
+            return FileItem::End;
         }
         self.body.clear();
         match self.source.by_ref().take(captured_len.into()).read_to_end(&mut self.body) {
             Ok(read) if read == captured_len as usize => {}
             Ok(_) => {
                 note_end(limits, &"", true);
-                return Record::End;
+                return FileItem::End;
             }
             Err(error) => {
                 note_end(limits, &error, false);
-                return Record::End;
+                return FileItem::End;
             }
         }
         let seconds = u64::from(self.u32(&head, 0));
-        Record::Packet(RawPacket {
+        FileItem::Packet(RawPacket {
             at: UnixNs(seconds * 1_000_000_000 + u64::from(self.u32(&head, 4)) * self.unit_ns),
             interface: 0,
             link_type: self.link_type,

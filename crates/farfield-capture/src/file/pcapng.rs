@@ -1,6 +1,6 @@
 //! pcapng, read by farfield-wire. Interfaces of a second section are numbered on behind those of the first.
 
-use super::{RawPacket, Record, note_end};
+use super::{FileItem, RawPacket, note_end};
 use crate::instant::UnixNs;
 use crate::limits::{InterfaceSeen, Limits};
 use farfield_wire::pcapng::{BlockView, Reader, ReaderError, SIMPLE_PACKET};
@@ -31,14 +31,14 @@ impl<R: Read> Pcapng<R> {
         }
     }
 
-    pub fn next_record(&mut self, limits: &mut Limits) -> Record<'_> {
+    pub fn next_record(&mut self, limits: &mut Limits) -> FileItem<'_> {
         let block = match self.reader.next_view() {
             Ok(Some(block)) => block,
-            Ok(None) => return Record::End,
+            Ok(None) => return FileItem::End,
             Err(error) => {
                 let ended = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
                 note_end(limits, &error, matches!(&error, ReaderError::Io(error) if ended(error)));
-                return Record::End;
+                return FileItem::End;
             }
         };
         match block {
@@ -52,7 +52,7 @@ impl<R: Read> Pcapng<R> {
             BlockView::Packet { metadata, original_len, bytes } => {
                 let interface = self.before_section + metadata.interface.0;
                 self.drops += metadata.drops;
-                return Record::Packet(RawPacket {
+                return FileItem::Packet(RawPacket {
                     at: UnixNs(metadata.at_unix_ns),
                     interface,
                     link_type: self.link_types[interface as usize],
@@ -71,7 +71,7 @@ impl<R: Read> Pcapng<R> {
             }
             BlockView::Other(_) => {}
         }
-        Record::Noted
+        FileItem::Noted
     }
 
     /// Packets that the capture lost: the larger count, since the two are of the same packets.

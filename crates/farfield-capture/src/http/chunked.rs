@@ -21,7 +21,7 @@ pub(crate) enum Chunked {
 
 /// The result of a step over bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ChunkProgress {
     /// So many bytes were taken, of which so many are body.
     Taken { bytes: usize, body: u64 },
     /// The body ended with the last of so many bytes.
@@ -34,42 +34,42 @@ impl Chunked {
     pub const BEGIN: Chunked = Chunked::Size { size: 0, is_begun: false };
 
     /// Takes some of `bytes`, which are not empty.
-    pub fn step(&mut self, bytes: &[u8]) -> Step {
+    pub fn step(&mut self, bytes: &[u8]) -> ChunkProgress {
         if let Chunked::Data(left) = *self {
             let body = left.min(bytes.len() as u64);
             *self = if body == left { Chunked::DataEnd } else { Chunked::Data(left - body) };
-            return Step::Taken { bytes: body as usize, body };
+            return ChunkProgress::Taken { bytes: body as usize, body };
         }
         for (index, &byte) in bytes.iter().enumerate() {
             let taken = index + 1;
             *self = match (*self, byte) {
                 (Chunked::Size { size, .. }, _) if byte.is_ascii_hexdigit() => {
                     let digit = u64::from((byte as char).to_digit(16).unwrap_or_default());
-                    let Some(size) = size.checked_mul(16) else { return Step::Broken };
+                    let Some(size) = size.checked_mul(16) else { return ChunkProgress::Broken };
                     Chunked::Size { size: size | digit, is_begun: true }
                 }
-                (Chunked::Size { is_begun: false, .. }, _) => return Step::Broken,
+                (Chunked::Size { is_begun: false, .. }, _) => return ChunkProgress::Broken,
                 (Chunked::Size { size, .. } | Chunked::Extension { size }, b'\n') => match size {
                     0 => Chunked::Trailer { inside: false },
                     size => {
                         *self = Chunked::Data(size);
-                        return Step::Taken { bytes: taken, body: 0 };
+                        return ChunkProgress::Taken { bytes: taken, body: 0 };
                     }
                 },
                 (Chunked::Size { size, .. }, b'\r' | b';' | b' ' | b'\t') => Chunked::Extension { size },
-                (Chunked::Size { .. }, _) => return Step::Broken,
+                (Chunked::Size { .. }, _) => return ChunkProgress::Broken,
                 (Chunked::Extension { size }, _) => Chunked::Extension { size },
                 (Chunked::DataEnd, b'\n') => Chunked::BEGIN,
                 (Chunked::DataEnd, b'\r') => Chunked::DataEnd,
-                (Chunked::DataEnd, _) => return Step::Broken,
-                (Chunked::Trailer { inside: false }, b'\n') => return Step::Ended { bytes: taken },
+                (Chunked::DataEnd, _) => return ChunkProgress::Broken,
+                (Chunked::Trailer { inside: false }, b'\n') => return ChunkProgress::Ended { bytes: taken },
                 (Chunked::Trailer { inside: false }, b'\r') => Chunked::Trailer { inside: false },
                 (Chunked::Trailer { .. }, b'\n') => Chunked::Trailer { inside: false },
                 (Chunked::Trailer { .. }, _) => Chunked::Trailer { inside: true },
                 (Chunked::Data(_), _) => unreachable!("data was taken above"),
             };
         }
-        Step::Taken { bytes: bytes.len(), body: 0 }
+        ChunkProgress::Taken { bytes: bytes.len(), body: 0 }
     }
 
     /// Passes over `len` bytes without their content, if they are all data.
@@ -97,9 +97,9 @@ mod tests {
         let (mut state, mut taken, mut sum) = (Chunked::BEGIN, 0, 0);
         while taken < text.len() {
             match state.step(&text[taken..text.len().min(taken + piece)]) {
-                Step::Taken { bytes, body } => (taken, sum) = (taken + bytes, sum + body),
-                Step::Ended { bytes } => return Some((taken + bytes, sum, true)),
-                Step::Broken => return None,
+                ChunkProgress::Taken { bytes, body } => (taken, sum) = (taken + bytes, sum + body),
+                ChunkProgress::Ended { bytes } => return Some((taken + bytes, sum, true)),
+                ChunkProgress::Broken => return None,
             }
         }
         Some((taken, sum, false))
@@ -144,7 +144,7 @@ mod tests {
                 Chunked::Trailer { inside: false } => 0,
                 _ => return Err(TestCaseError::fail(format!("{state:?} behind {line:?}"))),
             };
-            prop_assert_eq!(taken, Step::Taken { bytes: line.len(), body: 0 });
+            prop_assert_eq!(taken, ChunkProgress::Taken { bytes: line.len(), body: 0 });
             let known = httparse::parse_chunk_size(line.as_bytes());
             prop_assert_eq!(known, Ok(httparse::Status::Complete((line.len(), size))));
         }

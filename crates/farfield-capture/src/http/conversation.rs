@@ -8,10 +8,10 @@
 mod messages;
 
 use super::head::{self, RequestLine};
-use super::reader::{Body, Framing, Owner, Reader};
+use super::reader::{Body, MessageFraming, MessageParser, MessageSink};
 use crate::events::EventBody;
 use crate::instant::UnixNs;
-use crate::stream::{Next, Piece, StreamOffset};
+use crate::stream::{StreamContent, StreamOffset, StreamPiece};
 use crate::transaction::{Transaction, TransactionState};
 use crate::websocket::{Frames, SocketMessage, SocketStage};
 use std::collections::VecDeque;
@@ -92,8 +92,8 @@ struct Shared {
 /// The HTTP of one connection.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    requests: Reader,
-    replies: Reader,
+    requests: MessageParser,
+    replies: MessageParser,
     shared: Shared,
 }
 
@@ -118,14 +118,14 @@ impl Conversation {
             counts: HttpCounts::default(),
         };
         Conversation {
-            requests: Reader::new(false, from_start),
-            replies: Reader::new(true, from_start),
+            requests: MessageParser::new(false, from_start),
+            replies: MessageParser::new(true, from_start),
             shared,
         }
     }
 
     /// Takes in what the client sent. A byte counts when it was first captured.
-    pub fn handle_request(&mut self, piece: &Piece<'_>) {
+    pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
         self.shared.offset = piece.offset;
         let head_max = self.shared.limits.head_bytes_max;
         let mut owner = Requests(&mut self.shared);
@@ -135,9 +135,10 @@ impl Conversation {
 
     /// Takes in what the server sent, in packets that acknowledge the client's direction up to `acked`. A
     /// byte counts when it is available in order.
-    pub fn handle_reply(&mut self, piece: &Piece<'_>, acked: StreamOffset) {
+    pub fn handle_reply(&mut self, piece: &StreamPiece<'_>, acked: StreamOffset) {
         // Packets that were not captured may have acknowledged anything.
-        self.shared.acked = if matches!(piece.what, Next::Missing(_)) { StreamOffset::MAX } else { acked };
+        self.shared.acked =
+            if matches!(piece.what, StreamContent::Missing(_)) { StreamOffset::MAX } else { acked };
         let head_max = self.shared.limits.head_bytes_max;
         let mut owner = Replies(&mut self.shared);
         self.replies.handle(piece.what, piece.available, piece.begins_packet, head_max, &mut owner);
@@ -303,7 +304,7 @@ impl Requests<'_> {
     }
 }
 
-impl Owner for Requests<'_> {
+impl MessageSink for Requests<'_> {
     fn begin(&mut self, at: UnixNs) {
         self.0.add(at);
     }
@@ -320,17 +321,17 @@ impl Owner for Requests<'_> {
         }
     }
 
-    fn head(&mut self, head: &[u8]) -> Framing {
-        let Some((line, fields)) = head::request(head) else { return Framing::NotHttp };
+    fn head(&mut self, head: &[u8]) -> MessageFraming {
+        let Some((line, fields)) = head::request(head) else { return MessageFraming::NotHttp };
         self.0.name(Some(line));
         if let Some(exchange) = self.last() {
             exchange.awaits_word = fields.expects;
             exchange.message = fields.upgrades.then(|| SocketMessage::of(SocketStage::Opening));
         }
         match fields {
-            _ if fields.chunked => Framing::Chunked,
-            _ if fields.contradictory || fields.coded => Framing::NotHttp,
-            _ => fields.length.map_or(Framing::Empty, Framing::Length),
+            _ if fields.chunked => MessageFraming::Chunked,
+            _ if fields.contradictory || fields.coded => MessageFraming::NotHttp,
+            _ => fields.length.map_or(MessageFraming::Empty, MessageFraming::Length),
         }
     }
 
@@ -396,7 +397,7 @@ impl Owner for Requests<'_> {
 /// Replies as they are read.
 struct Replies<'a>(&'a mut Shared);
 
-impl Owner for Replies<'_> {
+impl MessageSink for Replies<'_> {
     fn begin(&mut self, at: UnixNs) {
         // A reply is sent when something of its request has come.
         let acked = self.0.acked;
@@ -428,27 +429,27 @@ impl Owner for Replies<'_> {
         }
     }
 
-    fn head(&mut self, head: &[u8]) -> Framing {
-        let Some((status, fields)) = head::reply(head) else { return Framing::NotHttp };
+    fn head(&mut self, head: &[u8]) -> MessageFraming {
+        let Some((status, fields)) = head::reply(head) else { return MessageFraming::NotHttp };
         let asked = self.0.current();
         let is = |method: &str| asked.as_ref().is_some_and(|exchange| exchange.method == method);
         let framing = match status {
-            101 => Framing::Tunnel,
-            100..200 => Framing::Interim,
-            204 | 304 => Framing::Empty,
-            _ if is("HEAD") => Framing::Empty,
+            101 => MessageFraming::Tunnel,
+            100..200 => MessageFraming::Interim,
+            204 | 304 => MessageFraming::Empty,
+            _ if is("HEAD") => MessageFraming::Empty,
             // The request that it answers may have been HEAD.
-            _ if asked.is_none() || is("") => Framing::Unknown,
-            200..300 if is("CONNECT") => Framing::Tunnel,
-            _ if fields.chunked => Framing::Chunked,
-            _ if fields.coded => Framing::UntilClose,
-            _ if fields.contradictory => Framing::NotHttp,
-            _ => fields.length.map_or(Framing::UntilClose, Framing::Length),
+            _ if asked.is_none() || is("") => MessageFraming::Unknown,
+            200..300 if is("CONNECT") => MessageFraming::Tunnel,
+            _ if fields.chunked => MessageFraming::Chunked,
+            _ if fields.coded => MessageFraming::UntilClose,
+            _ if fields.contradictory => MessageFraming::NotHttp,
+            _ => fields.length.map_or(MessageFraming::UntilClose, MessageFraming::Length),
         };
         if let Some(exchange) = asked {
-            exchange.lossy |= framing == Framing::Unknown;
+            exchange.lossy |= framing == MessageFraming::Unknown;
             match framing {
-                Framing::Interim => (exchange.reply_first, exchange.reply_last) = (None, None),
+                MessageFraming::Interim => (exchange.reply_first, exchange.reply_last) = (None, None),
                 _ => {
                     exchange.status = status;
                     exchange.events = EventBody::of(fields.media);
@@ -457,7 +458,7 @@ impl Owner for Replies<'_> {
         }
         if status == 101 && fields.upgrades {
             self.0.frames = Some(Box::default());
-        } else if framing == Framing::Tunnel {
+        } else if framing == MessageFraming::Tunnel {
             self.0.tunnel = true;
             self.0.counts.tunnels += 1;
         }

@@ -19,7 +19,7 @@ const STATUS_BYTES: usize = b"HTTP/1.1 200 ".len();
 
 /// The delimitation of a message's body, as its fields have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Fields {
+pub(crate) struct BodyFields {
     /// `Content-Length`.
     pub length: Option<u64>,
     /// The last transfer coding is chunked.
@@ -96,13 +96,13 @@ pub(crate) fn begins(bytes: &[u8], reply: bool) -> bool {
 }
 
 /// A whole head of a request.
-pub(crate) fn request(head: &[u8]) -> Option<(RequestLine<'_>, Fields)> {
+pub(crate) fn request(head: &[u8]) -> Option<(RequestLine<'_>, BodyFields)> {
     let (lengths, fields) = read(head, parse_request)?;
     Some((RequestLine { authority: fields.authority, ..RequestLine::of(head, lengths) }, fields))
 }
 
 /// A whole head of a reply: its status, which is 100 at least (RFC 9110, section 15), and its fields.
-pub(crate) fn reply(head: &[u8]) -> Option<(u16, Fields)> {
+pub(crate) fn reply(head: &[u8]) -> Option<(u16, BodyFields)> {
     read(head, parse_reply).filter(|(status, _)| *status >= 100)
 }
 
@@ -166,11 +166,11 @@ fn parse_request<'b>(
     head: &'b [u8],
     slots: &mut [Header<'b>],
     config: &ParserConfig,
-) -> Result<((usize, usize), Fields), Error> {
+) -> Result<((usize, usize), BodyFields), Error> {
     let mut request = Request::new(slots);
     match (config.parse_request(&mut request, head)?, request.method, request.path) {
         (Status::Complete(_), Some(method), Some(target)) => {
-            Ok(((method.len(), target.len()), Fields::of(request.headers)))
+            Ok(((method.len(), target.len()), BodyFields::of(request.headers)))
         }
         _ => Err(Error::NewLine),
     }
@@ -181,10 +181,10 @@ fn parse_reply<'b>(
     head: &'b [u8],
     slots: &mut [Header<'b>],
     config: &ParserConfig,
-) -> Result<(u16, Fields), Error> {
+) -> Result<(u16, BodyFields), Error> {
     let mut reply = Response::new(slots);
     match (config.parse_response(&mut reply, head)?, reply.code) {
-        (Status::Complete(_), Some(status)) => Ok((status, Fields::of(reply.headers))),
+        (Status::Complete(_), Some(status)) => Ok((status, BodyFields::of(reply.headers))),
         _ => Err(Error::NewLine),
     }
 }
@@ -243,10 +243,10 @@ impl<'a> RequestLine<'a> {
     }
 }
 
-impl Fields {
+impl BodyFields {
     /// The fields of a head that are about its body (RFC 9112, section 6).
-    fn of(headers: &[Header<'_>]) -> Fields {
-        let mut fields = Fields::default();
+    fn of(headers: &[Header<'_>]) -> BodyFields {
+        let mut fields = BodyFields::default();
         for header in headers {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             if is("content-length") {
@@ -349,7 +349,7 @@ mod tests {
         ] {
             assert_eq!(status(line.as_bytes()), Some(known), "{line}");
             for head in [format!("{line}\r\n\r\n"), format!("{line}\nA: b\n\n")] {
-                assert_eq!(reply(head.as_bytes()), Some((known, Fields::default())), "{line}");
+                assert_eq!(reply(head.as_bytes()), Some((known, BodyFields::default())), "{line}");
                 assert_eq!(status(head.as_bytes()), Some(known), "{line}");
             }
         }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     /// The fields of a request and of a reply; they are read alike.
-    fn of(lines: &str) -> Fields {
+    fn of(lines: &str) -> BodyFields {
         let (_, asked) = request(format!("GET / HTTP/1.1\r\n{lines}\r\n").as_bytes()).expect("a request");
         let (_, answered) = reply(format!("HTTP/1.1 200\r\n{lines}\r\n").as_bytes()).expect("a reply");
         assert_eq!(asked, answered, "{lines}");
@@ -384,24 +384,24 @@ mod tests {
 
     #[test]
     fn bodies_are_delimited_by_two_fields() {
-        let length = |length| Fields { length: Some(length), ..Fields::default() };
+        let length = |length| BodyFields { length: Some(length), ..BodyFields::default() };
         assert_eq!(of("content-LENGTH:7\r\n"), length(7));
         assert_eq!(of("Content-Length: 7, 7\r\nContent-Length: 7\r\n"), length(7));
         for wrong in ["7, 8", "-7", "+7", "", "7a", "7,", "7\u{1}", "99999999999999999999"] {
             assert!(of(&format!("Content-Length: {wrong}\r\n")).contradictory, "{wrong}");
         }
         let (chunked, other) =
-            (Fields { coded: true, chunked: true, ..Fields::default() }, Fields::default());
+            (BodyFields { coded: true, chunked: true, ..BodyFields::default() }, BodyFields::default());
         assert_eq!(of("Transfer-Encoding: gzip, Chunked\n"), chunked);
         assert_eq!(of("Transfer-Encoding: chunked, ,\r\n"), chunked);
         assert_eq!(of("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"), chunked);
-        assert_eq!(of("Transfer-Encoding: gzip\r\n"), Fields { coded: true, ..other });
+        assert_eq!(of("Transfer-Encoding: gzip\r\n"), BodyFields { coded: true, ..other });
         assert_eq!(of("X-Content-Length: 7\r\n"), other);
     }
 
     #[test]
     fn heads_that_are_not_to_the_letter() {
-        let length = Fields { length: Some(7), ..Fields::default() };
+        let length = BodyFields { length: Some(7), ..BodyFields::default() };
         for line in
             ["X y: z\r\n", "no field\r\n", "\u{e4}: b\r\n", "A: \0\u{1}\r\n", "A: b\rc\r\n", "A:\r\n b\r\n"]
         {
@@ -416,7 +416,7 @@ mod tests {
         let spaced = b"HTTP/1.1 200 OK\r\nContent-Length : 7\r\n\r\n";
         assert_eq!(reply(spaced), Some((200, length)));
         let spaced = b"GET / HTTP/1.1\r\nContent-Length : 7\r\n\r\n";
-        assert_eq!(request(spaced).map(|(_, fields)| fields), Some(Fields::default()));
+        assert_eq!(request(spaced).map(|(_, fields)| fields), Some(BodyFields::default()));
     }
 
     #[test]
@@ -450,7 +450,7 @@ mod tests {
             (place, other_place) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
             end in prop_oneof!["\n", "\r\n"],
         ) {
-            let mut known = Fields { length, ..Fields::default() };
+            let mut known = BodyFields { length, ..BodyFields::default() };
             if let Some(length) = length {
                 lines.insert(place.index(lines.len() + 1), format!("coNtent-length:{length}"));
             }

@@ -2,14 +2,14 @@
 //! far as lengths that are known allow; beyond that it is lost, until a packet begins with the head of a
 //! message.
 
-use super::chunked::{Chunked, Step};
+use super::chunked::{ChunkProgress, Chunked};
 use super::head;
 use crate::instant::UnixNs;
-use crate::stream::Next;
+use crate::stream::StreamContent;
 
 /// The framing of a message behind its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub(crate) enum MessageFraming {
     /// It has no body.
     Empty,
     /// An interim reply: another head follows, and the message goes on.
@@ -44,7 +44,7 @@ impl Body<'_> {
 }
 
 /// The receiver of messages and their parts.
-pub(crate) trait Owner {
+pub(crate) trait MessageSink {
     /// A message begins at `at`.
     fn begin(&mut self, at: UnixNs);
     /// `count` bytes more of the message.
@@ -52,7 +52,7 @@ pub(crate) trait Owner {
     /// These of them were body.
     fn body(&mut self, body: Body<'_>, at: UnixNs);
     /// Its head.
-    fn head(&mut self, head: &[u8]) -> Framing;
+    fn head(&mut self, head: &[u8]) -> MessageFraming;
     /// The beginning of its head, the rest of which is not known.
     fn cut_head(&mut self, head: &[u8]);
     /// Bytes of the message were never captured.
@@ -91,7 +91,7 @@ enum Phase {
 
 /// The messages of one direction.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct MessageParser {
     reply: bool,
     phase: Phase,
     buffer: Vec<u8>,
@@ -99,11 +99,11 @@ pub(crate) struct Reader {
     byte_missing: bool,
 }
 
-impl Reader {
+impl MessageParser {
     /// Reads requests or replies, from the beginning of a connection or from its middle.
-    pub fn new(reply: bool, from_start: bool) -> Reader {
+    pub fn new(reply: bool, from_start: bool) -> MessageParser {
         let phase = if from_start { Phase::Between(0) } else { Phase::Lost };
-        Reader { reply, phase, buffer: Vec::new(), byte_missing: false }
+        MessageParser { reply, phase, buffer: Vec::new(), byte_missing: false }
     }
 
     /// True if the bounds of messages are not known.
@@ -126,27 +126,27 @@ impl Reader {
     /// Takes in what comes next in the direction.
     pub fn handle(
         &mut self,
-        next: Next<'_>,
+        next: StreamContent<'_>,
         at: UnixNs,
         begins_packet: bool,
         head_max: usize,
-        owner: &mut impl Owner,
+        owner: &mut impl MessageSink,
     ) {
         match next {
-            Next::Bytes(bytes) => self.handle_bytes(bytes, at, begins_packet, head_max, owner),
-            Next::Cut(count) => self.handle_unknown(count, at, owner),
+            StreamContent::Bytes(bytes) => self.handle_bytes(bytes, at, begins_packet, head_max, owner),
+            StreamContent::Cut(count) => self.handle_unknown(count, at, owner),
             // Between messages, one byte is likely a FIN that was not captured: no message is as short.
-            Next::Missing(1) if matches!(self.phase, Phase::Between(_) | Phase::Lost) => {
+            StreamContent::Missing(1) if matches!(self.phase, Phase::Between(_) | Phase::Lost) => {
                 self.byte_missing = true;
             }
-            Next::Missing(count) => {
+            StreamContent::Missing(count) => {
                 if matches!(self.phase, Phase::Head | Phase::Body(_) | Phase::Chunked(_) | Phase::UntilClose)
                 {
                     owner.lossy();
                 }
                 self.handle_unknown(count, at, owner);
             }
-            Next::Fin => {
+            StreamContent::Fin => {
                 match self.phase {
                     Phase::UntilClose => owner.end(at),
                     Phase::Lost => owner.lost_end(),
@@ -163,7 +163,7 @@ impl Reader {
         at: UnixNs,
         begins_packet: bool,
         head_max: usize,
-        owner: &mut impl Owner,
+        owner: &mut impl MessageSink,
     ) {
         if std::mem::take(&mut self.byte_missing) {
             // It was no FIN.
@@ -200,7 +200,13 @@ impl Reader {
         }
     }
 
-    fn handle_between(&mut self, bytes: &[u8], blank: u64, at: UnixNs, owner: &mut impl Owner) -> usize {
+    fn handle_between(
+        &mut self,
+        bytes: &[u8],
+        blank: u64,
+        at: UnixNs,
+        owner: &mut impl MessageSink,
+    ) -> usize {
         // Empty lines before a message (RFC 9112, section 2.2).
         let lines = bytes.iter().take_while(|&&byte| matches!(byte, b'\r' | b'\n')).count();
         let blank = blank + lines as u64;
@@ -214,7 +220,13 @@ impl Reader {
     }
 
     /// Takes bytes of a head, and returns how many; the rest of `bytes` is behind it.
-    fn handle_head(&mut self, bytes: &[u8], at: UnixNs, head_max: usize, owner: &mut impl Owner) -> usize {
+    fn handle_head(
+        &mut self,
+        bytes: &[u8],
+        at: UnixNs,
+        head_max: usize,
+        owner: &mut impl MessageSink,
+    ) -> usize {
         let before = self.buffer.len();
         let whole = if before == 0 {
             bytes
@@ -250,29 +262,29 @@ impl Reader {
         }
     }
 
-    fn go_on(&mut self, framing: Framing, at: UnixNs, owner: &mut impl Owner) {
+    fn go_on(&mut self, framing: MessageFraming, at: UnixNs, owner: &mut impl MessageSink) {
         self.phase = match framing {
-            Framing::Empty | Framing::Length(0) => {
+            MessageFraming::Empty | MessageFraming::Length(0) => {
                 owner.end(at);
                 Phase::Between(0)
             }
-            Framing::Interim => Phase::Between(0),
-            Framing::Length(length) => Phase::Body(length),
-            Framing::Chunked => Phase::Chunked(Chunked::BEGIN),
-            Framing::UntilClose => Phase::UntilClose,
-            Framing::Tunnel => {
+            MessageFraming::Interim => Phase::Between(0),
+            MessageFraming::Length(length) => Phase::Body(length),
+            MessageFraming::Chunked => Phase::Chunked(Chunked::BEGIN),
+            MessageFraming::UntilClose => Phase::UntilClose,
+            MessageFraming::Tunnel => {
                 owner.end(at);
                 Phase::Tunnel
             }
-            Framing::NotHttp => return self.give_up(at, owner),
-            Framing::Unknown => Phase::Lost,
+            MessageFraming::NotHttp => return self.give_up(at, owner),
+            MessageFraming::Unknown => Phase::Lost,
         };
         if self.buffer.capacity() > 1024 {
             self.buffer = Vec::new();
         }
     }
 
-    fn give_up(&mut self, at: UnixNs, owner: &mut impl Owner) {
+    fn give_up(&mut self, at: UnixNs, owner: &mut impl MessageSink) {
         self.ignore();
         if owner.not_http(at) {
             self.phase = Phase::Lost;
@@ -280,7 +292,7 @@ impl Reader {
     }
 
     /// Takes bytes of a body of which `left` are left.
-    fn take_body(&mut self, left: u64, body: Body<'_>, at: UnixNs, owner: &mut impl Owner) {
+    fn take_body(&mut self, left: u64, body: Body<'_>, at: UnixNs, owner: &mut impl MessageSink) {
         let count = body.count();
         owner.took(count, at);
         owner.body(body, at);
@@ -296,24 +308,24 @@ impl Reader {
         mut state: Chunked,
         bytes: &[u8],
         at: UnixNs,
-        owner: &mut impl Owner,
+        owner: &mut impl MessageSink,
     ) -> usize {
         let step = state.step(bytes);
         self.phase = Phase::Chunked(state);
         match step {
-            Step::Taken { bytes: taken, body } => {
+            ChunkProgress::Taken { bytes: taken, body } => {
                 owner.took(taken as u64, at);
                 // A step takes data alone, or none.
                 owner.body(Body::Known(&bytes[..body as usize]), at);
                 taken
             }
-            Step::Ended { bytes } => {
+            ChunkProgress::Ended { bytes } => {
                 owner.took(bytes as u64, at);
                 owner.end(at);
                 self.phase = Phase::Between(0);
                 bytes
             }
-            Step::Broken => {
+            ChunkProgress::Broken => {
                 self.give_up(at, owner);
                 bytes.len()
             }
@@ -321,7 +333,7 @@ impl Reader {
     }
 
     /// Takes `count` bytes of which only the number is known.
-    fn handle_unknown(&mut self, count: u64, at: UnixNs, owner: &mut impl Owner) {
+    fn handle_unknown(&mut self, count: u64, at: UnixNs, owner: &mut impl MessageSink) {
         match self.phase {
             Phase::Body(left) if count <= left => {
                 return self.take_body(left, Body::Unknown(count), at, owner);

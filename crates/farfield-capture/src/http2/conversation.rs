@@ -1,12 +1,12 @@
 //! Requests and replies of a connection of HTTP/2: streams (RFC 9113, section 5), in the order in which the
 //! client began them.
 
-use super::frames::{Frame, Frames, HEADER, Owner};
+use super::frames::{Frame, FrameSink, Frames, HEADER};
 use super::hpack::{Decoder, Head};
 use crate::events::EventBody;
 use crate::http::{Body, HttpCounts, HttpLimits};
 use crate::instant::UnixNs;
-use crate::stream::Piece;
+use crate::stream::StreamPiece;
 use crate::transaction::{Transaction, TransactionState};
 use std::collections::VecDeque;
 
@@ -112,14 +112,14 @@ impl Conversation {
     }
 
     /// Takes in what the client sent. A byte counts when it was first captured.
-    pub fn handle_request(&mut self, piece: &Piece<'_>) {
+    pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
         let mut owner = Requests { shared: &mut self.shared, blocks: &mut self.request_blocks };
         self.requests.handle(piece.what, piece.captured, &mut owner);
         self.settle();
     }
 
     /// Takes in what the server sent. A byte counts when it is available in order.
-    pub fn handle_reply(&mut self, piece: &Piece<'_>) {
+    pub fn handle_reply(&mut self, piece: &StreamPiece<'_>) {
         let mut owner = Replies { shared: &mut self.shared, blocks: &mut self.reply_blocks };
         self.replies.handle(piece.what, piece.available, &mut owner);
         self.settle();
@@ -293,7 +293,7 @@ struct Requests<'a> {
     blocks: &'a mut Blocks,
 }
 
-impl Owner for Requests<'_> {
+impl FrameSink for Requests<'_> {
     fn data_begins(&mut self, _frame: &Frame) {}
 
     fn data(&mut self, frame: &Frame, _content: Body<'_>) {
@@ -368,7 +368,7 @@ impl Replies<'_> {
     }
 }
 
-impl Owner for Replies<'_> {
+impl FrameSink for Replies<'_> {
     fn data_begins(&mut self, frame: &Frame) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             Replies::took(exchange, frame, HEADER as u64);

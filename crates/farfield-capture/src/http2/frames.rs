@@ -4,7 +4,7 @@
 
 use crate::http::Body;
 use crate::instant::UnixNs;
-use crate::stream::Next;
+use crate::stream::StreamContent;
 
 /// The first bytes of a client's connection (section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -37,7 +37,7 @@ pub(super) struct Frame {
 }
 
 /// The receiver of frames and their parts.
-pub(super) trait Owner {
+pub(super) trait FrameSink {
     /// The header of a DATA frame.
     fn data_begins(&mut self, frame: &Frame);
     /// More of a DATA frame's content, of which not all may be body.
@@ -90,22 +90,22 @@ impl Frames {
     }
 
     /// Takes in what comes next in the direction.
-    pub fn handle(&mut self, next: Next<'_>, at: UnixNs, owner: &mut impl Owner) {
+    pub fn handle(&mut self, next: StreamContent<'_>, at: UnixNs, owner: &mut impl FrameSink) {
         match next {
-            Next::Bytes(_) if self.byte_missing => self.lose(owner),
-            Next::Bytes(bytes) => self.handle_bytes(bytes, at, owner),
+            StreamContent::Bytes(_) if self.byte_missing => self.lose(owner),
+            StreamContent::Bytes(bytes) => self.handle_bytes(bytes, at, owner),
             // Between frames, one byte is likely a FIN that was not captured: no frame is as short.
-            Next::Missing(1) if self.phase == Phase::Header && self.buffer.is_empty() => {
+            StreamContent::Missing(1) if self.phase == Phase::Header && self.buffer.is_empty() => {
                 self.byte_missing = true;
             }
-            Next::Cut(count) => self.pass_over(count, at, false, owner),
-            Next::Missing(count) => self.pass_over(count, at, true, owner),
-            Next::Fin => {}
+            StreamContent::Cut(count) => self.pass_over(count, at, false, owner),
+            StreamContent::Missing(count) => self.pass_over(count, at, true, owner),
+            StreamContent::Fin => {}
         }
     }
 
     /// `count` bytes are not known: within DATA they need not be.
-    fn pass_over(&mut self, count: u64, at: UnixNs, is_missing: bool, owner: &mut impl Owner) {
+    fn pass_over(&mut self, count: u64, at: UnixNs, is_missing: bool, owner: &mut impl FrameSink) {
         let Phase::Content { mut frame, left } = self.phase else { return self.lose(owner) };
         if frame.kind != DATA || count > left || self.awaits_padding(&frame) {
             return self.lose(owner);
@@ -123,14 +123,14 @@ impl Frames {
         frame.flags & 8 != 0 && self.buffer.is_empty()
     }
 
-    fn lose(&mut self, owner: &mut impl Owner) {
+    fn lose(&mut self, owner: &mut impl FrameSink) {
         if self.phase != Phase::Ignored {
             self.ignore();
             owner.lost();
         }
     }
 
-    fn handle_bytes(&mut self, mut bytes: &[u8], at: UnixNs, owner: &mut impl Owner) {
+    fn handle_bytes(&mut self, mut bytes: &[u8], at: UnixNs, owner: &mut impl FrameSink) {
         while !bytes.is_empty() {
             match self.phase {
                 Phase::Ignored => return,
@@ -176,7 +176,7 @@ impl Frames {
     }
 
     /// The header in the buffer begins a frame.
-    fn begin(&mut self, at: UnixNs, owner: &mut impl Owner) {
+    fn begin(&mut self, at: UnixNs, owner: &mut impl FrameSink) {
         let header = std::mem::take(&mut self.buffer);
         let length = u64::from(u32::from_be_bytes([0, header[0], header[1], header[2]]));
         let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & !(1 << 31);
@@ -191,7 +191,7 @@ impl Frames {
         self.advance(frame, length, owner);
     }
 
-    fn advance(&mut self, frame: Frame, left: u64, owner: &mut impl Owner) {
+    fn advance(&mut self, frame: Frame, left: u64, owner: &mut impl FrameSink) {
         if left > 0 {
             self.phase = Phase::Content { frame, left };
             return;

@@ -1,12 +1,12 @@
 //! Requests and replies of a connection: its client-initiated bidirectional streams (RFC 9114, section 4.1),
 //! in the order in which the client may open them.
 
-use super::frames::{Event, Frames};
+use super::frames::{FrameEvent, Frames};
 use super::qpack;
 use crate::events::EventBody;
 use crate::http::{Body, HttpLimits};
 use crate::instant::UnixNs;
-use crate::stream::Piece;
+use crate::stream::StreamPiece;
 use crate::transaction::{Transaction, TransactionState};
 use std::collections::VecDeque;
 
@@ -81,13 +81,13 @@ impl Exchange {
         self.request_done && self.reply_done || self.is_reset
     }
 
-    fn handle_request(&mut self, piece: &Piece<'_>, limits: HttpLimits) {
+    fn handle_request(&mut self, piece: &StreamPiece<'_>, limits: HttpLimits) {
         let at = piece.captured;
         self.request_first.get_or_insert(at);
         self.request_last = self.request_last.max(at);
         let mut frames = std::mem::replace(&mut self.request, Frames::new());
         frames.handle(piece.what, at, limits.head_bytes_max, &mut |event| match event {
-            Event::Section(_, section) => match qpack::read(section) {
+            FrameEvent::Section(_, section) => match qpack::read(section) {
                 // Behind a body there may be trailers, which name nothing.
                 Some(head) if self.method.is_empty() => {
                     self.method = String::from_utf8_lossy(&head.method).into_owned();
@@ -98,29 +98,29 @@ impl Exchange {
                 Some(_) => {}
                 None => self.not_http = true,
             },
-            Event::Lossy | Event::Lost => self.lossy = true,
-            Event::End => self.request_done = true,
-            Event::Bytes(_) | Event::Body(_) => {}
+            FrameEvent::Lossy | FrameEvent::Lost => self.lossy = true,
+            FrameEvent::End => self.request_done = true,
+            FrameEvent::Bytes(_) | FrameEvent::Body(_) => {}
         });
         self.request = frames;
     }
 
-    fn handle_reply(&mut self, piece: &Piece<'_>, limits: HttpLimits) {
+    fn handle_reply(&mut self, piece: &StreamPiece<'_>, limits: HttpLimits) {
         let at = piece.available;
         let mut frames = std::mem::replace(&mut self.reply, Frames::new());
         frames.handle(piece.what, at, limits.head_bytes_max, &mut |event| match event {
-            Event::Bytes(count) => {
+            FrameEvent::Bytes(count) => {
                 self.reply_bytes += count;
                 self.reply_last = self.reply_last.max(Some(at));
             }
-            Event::Body(body) => {
+            FrameEvent::Body(body) => {
                 self.body_bytes += body.count();
                 match body {
                     Body::Known(bytes) => self.events.take(bytes, at),
                     Body::Unknown(_) => self.events.lose(),
                 }
             }
-            Event::Section(first, section) => {
+            FrameEvent::Section(first, section) => {
                 match qpack::read(section).map(|head| (head.status, head.media)) {
                     // Another head follows.
                     Some((100..200, _)) => (self.reply_first, self.reply_last) = (None, None),
@@ -135,8 +135,8 @@ impl Exchange {
                     None => self.not_http = true,
                 }
             }
-            Event::Lossy | Event::Lost => self.lossy = true,
-            Event::End => {
+            FrameEvent::Lossy | FrameEvent::Lost => self.lossy = true,
+            FrameEvent::End => {
                 self.reply_done = true;
                 self.reply_last = self.reply_last.max(self.reply_first.map(|_| at));
             }
@@ -173,7 +173,7 @@ impl Conversation {
     }
 
     /// Takes in what the client sent on the stream of request `number`.
-    pub fn handle_request(&mut self, number: u64, piece: &Piece<'_>) {
+    pub fn handle_request(&mut self, number: u64, piece: &StreamPiece<'_>) {
         let limits = self.limits;
         if let Some(exchange) = self.begin(number) {
             exchange.handle_request(piece, limits);
@@ -181,7 +181,7 @@ impl Conversation {
     }
 
     /// Takes in what the server sent on it. Far ahead of all requests it is a reply to none.
-    pub fn handle_reply(&mut self, number: u64, piece: &Piece<'_>) {
+    pub fn handle_reply(&mut self, number: u64, piece: &StreamPiece<'_>) {
         let limits = self.limits;
         if number >= u64::from(self.requests()) + REPLY_AHEAD_MAX {
             return;
@@ -252,14 +252,14 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::Next;
+    use crate::stream::StreamContent;
 
     #[test]
     fn a_server_begins_no_requests_without_end() {
         let mut http = Conversation::new(HttpLimits { head_bytes_max: 1024, target_bytes_max: 1024 });
         let at = UnixNs::default();
-        let what = Next::Bytes(&[0, 1, b'x']);
-        let piece = Piece { offset: 1, what, captured: at, available: at, begins_packet: true };
+        let what = StreamContent::Bytes(&[0, 1, b'x']);
+        let piece = StreamPiece { offset: 1, what, captured: at, available: at, begins_packet: true };
         http.handle_reply(OPEN_MAX - 1, &piece);
         http.handle_reply(REPLY_AHEAD_MAX, &piece);
         assert_eq!(http.requests(), 0);

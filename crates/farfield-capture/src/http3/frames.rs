@@ -2,14 +2,14 @@
 
 use crate::http::Body;
 use crate::instant::UnixNs;
-use crate::stream::Next;
+use crate::stream::StreamContent;
 
 const DATA: u64 = 0;
 const HEADERS: u64 = 1;
 
 /// Something in a direction.
 #[derive(Debug)]
-pub(super) enum Event<'a> {
+pub(super) enum FrameEvent<'a> {
     /// So many bytes of a frame that counts, its header included.
     Bytes(u64),
     /// Bytes of the body.
@@ -63,31 +63,31 @@ impl Frames {
     /// Takes in what comes next; a field section has at most `section_max` bytes.
     pub fn handle(
         &mut self,
-        next: Next<'_>,
+        next: StreamContent<'_>,
         at: UnixNs,
         section_max: usize,
-        hand_on: &mut impl FnMut(Event<'_>),
+        hand_on: &mut impl FnMut(FrameEvent<'_>),
     ) {
         match next {
-            Next::Bytes(bytes) => self.handle_bytes(bytes, at, section_max, hand_on),
-            Next::Cut(count) | Next::Missing(count) => match &mut self.phase {
+            StreamContent::Bytes(bytes) => self.handle_bytes(bytes, at, section_max, hand_on),
+            StreamContent::Cut(count) | StreamContent::Missing(count) => match &mut self.phase {
                 Phase::Content { kind: DATA, left } if count <= *left => {
                     *left -= count;
-                    hand_on(Event::Bytes(count));
-                    hand_on(Event::Body(Body::Unknown(count)));
-                    hand_on(Event::Lossy);
+                    hand_on(FrameEvent::Bytes(count));
+                    hand_on(FrameEvent::Body(Body::Unknown(count)));
+                    hand_on(FrameEvent::Lossy);
                     self.end_frame(hand_on);
                 }
                 Phase::Lost => {}
                 _ => self.lose(hand_on),
             },
-            Next::Fin => hand_on(Event::End),
+            StreamContent::Fin => hand_on(FrameEvent::End),
         }
     }
 
-    fn lose(&mut self, hand_on: &mut impl FnMut(Event<'_>)) {
+    fn lose(&mut self, hand_on: &mut impl FnMut(FrameEvent<'_>)) {
         (self.phase, self.buffer) = (Phase::Lost, Vec::new());
-        hand_on(Event::Lost);
+        hand_on(FrameEvent::Lost);
     }
 
     fn handle_bytes(
@@ -95,7 +95,7 @@ impl Frames {
         mut bytes: &[u8],
         at: UnixNs,
         section_max: usize,
-        hand_on: &mut impl FnMut(Event<'_>),
+        hand_on: &mut impl FnMut(FrameEvent<'_>),
     ) {
         while let Some(&byte) = bytes.first() {
             match &mut self.phase {
@@ -109,7 +109,7 @@ impl Frames {
                     let mut header = &self.buffer[..];
                     if let (Some(kind), Some(left)) = (varint(&mut header), varint(&mut header)) {
                         if matches!(kind, DATA | HEADERS) {
-                            hand_on(Event::Bytes(self.buffer.len() as u64));
+                            hand_on(FrameEvent::Bytes(self.buffer.len() as u64));
                         }
                         self.buffer.clear();
                         if kind == HEADERS && left > section_max as u64 {
@@ -126,11 +126,11 @@ impl Frames {
                     bytes = rest;
                     match *kind {
                         DATA => {
-                            hand_on(Event::Bytes(count));
-                            hand_on(Event::Body(Body::Known(content)));
+                            hand_on(FrameEvent::Bytes(count));
+                            hand_on(FrameEvent::Body(Body::Known(content)));
                         }
                         HEADERS => {
-                            hand_on(Event::Bytes(count));
+                            hand_on(FrameEvent::Bytes(count));
                             self.buffer.extend_from_slice(content);
                         }
                         _ => {}
@@ -142,11 +142,11 @@ impl Frames {
     }
 
     /// Goes on to the next frame, if this one is whole.
-    fn end_frame(&mut self, hand_on: &mut impl FnMut(Event<'_>)) {
+    fn end_frame(&mut self, hand_on: &mut impl FnMut(FrameEvent<'_>)) {
         if let Phase::Content { kind, left: 0 } = self.phase {
             self.phase = Phase::Header;
             if kind == HEADERS {
-                hand_on(Event::Section(self.first, &self.buffer));
+                hand_on(FrameEvent::Section(self.first, &self.buffer));
                 self.buffer.clear();
             }
         }

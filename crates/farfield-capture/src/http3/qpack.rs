@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn sections_of_the_corpus_are_read_as_by_another_hand() {
-        const TARGETS: [corpus::Target; 1] = [("http3_qpack", is_read_alike, 15)];
+        const TARGETS: [corpus::CorpusTarget; 1] = [("http3_qpack", is_read_alike, 15)];
         corpus::check(&TARGETS);
         corpus::check_damaged(&TARGETS, 1_000);
     }

@@ -2,7 +2,7 @@
 
 use super::frame::{self, Frame};
 use super::packet::{self, Packet, PacketKind};
-use super::protection::{HeaderKey, Opened, PACKET_MIN, PacketKey, initial_secrets};
+use super::protection::{DecryptedPacket, HeaderKey, PACKET_MIN, PacketKey, initial_secrets};
 use crate::connection::{Connection, Direction, End, Side};
 use crate::http::HttpLimits;
 use crate::http3::Conversation;
@@ -10,9 +10,9 @@ use crate::instant::UnixNs;
 use crate::rebuild::Sink;
 use crate::secrets::Secrets;
 use crate::segment::{Checksum, Segment};
-use crate::stream::{Next, Piece, Stream, Surroundings};
+use crate::stream::{DirectionContext, Stream, StreamContent, StreamPiece};
 use crate::tls::TlsCounts;
-use crate::tls::handshake::{Message, Messages};
+use crate::tls::handshake::{HandshakeMessage, Messages};
 use crate::tls::keys::Suite;
 use crate::tracked::Context;
 use farfield_wire::TcpFlags;
@@ -83,7 +83,7 @@ enum Early {
 
 /// A datagram's fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum PacketFate {
     /// It is of this connection.
     Used,
     /// It begins another one.
@@ -189,12 +189,12 @@ impl QuicConnection {
     }
 
     /// Takes in a datagram that an end sent; `waiting_max` bytes may wait behind the holes of a stream.
-    pub fn handle(&mut self, at: UnixNs, by: usize, datagram: &[u8], waiting_max: usize) -> Fate {
+    pub fn handle(&mut self, at: UnixNs, by: usize, datagram: &[u8], waiting_max: usize) -> PacketFate {
         self.waiting_max = waiting_max;
         if by == CLIENT && self.is_foreign_initial(datagram) {
             let Some(secrets) = begun(datagram) else { return self.pass_over(at, by, datagram.len()) };
             if self.suite.is_some() || self.is_closed() {
-                return Fate::Begins;
+                return PacketFate::Begins;
             }
             // The server has asked for it with another id (RFC 9000, section 17.2.5).
             self.begin_keys(&secrets);
@@ -210,7 +210,7 @@ impl QuicConnection {
                 return self.pass_over(at, by, rest.len());
             };
             rest = match packet.kind {
-                PacketKind::Retry => return Fate::Used,
+                PacketKind::Retry => return PacketFate::Used,
                 PacketKind::OneRtt => match self.open_one_rtt(by, &packet) {
                     Some((opened, len)) => {
                         self.handle_content(at, by, PacketKind::OneRtt, &opened.content);
@@ -233,7 +233,7 @@ impl QuicConnection {
                 }
             };
         }
-        Fate::Used
+        PacketFate::Used
     }
 
     /// True if a datagram of the client's begins with an Initial packet under other keys than those in use.
@@ -244,16 +244,16 @@ impl QuicConnection {
     }
 
     /// Bytes that cannot be read. Behind the end of a connection there may be anything.
-    fn pass_over(&mut self, at: UnixNs, by: usize, len: usize) -> Fate {
+    fn pass_over(&mut self, at: UnixNs, by: usize, len: usize) -> PacketFate {
         self.last = self.last.max(at);
         if !self.is_closed() {
             self.counts.records += 1;
             self.counts.sealed[by] += len as u64;
         }
-        Fate::Used
+        PacketFate::Used
     }
 
-    fn try_long(&self, by: usize, packet: &Packet<'_>) -> Option<Opened> {
+    fn try_long(&self, by: usize, packet: &Packet<'_>) -> Option<DecryptedPacket> {
         let state = &self.states[by];
         let (keys, space) = match packet.kind {
             PacketKind::Initial => (&state.initial, 0),
@@ -265,7 +265,7 @@ impl QuicConnection {
         keys.packet.open(&header, packet.bytes)
     }
 
-    fn open_long(&mut self, by: usize, packet: &Packet<'_>) -> Option<Opened> {
+    fn open_long(&mut self, by: usize, packet: &Packet<'_>) -> Option<DecryptedPacket> {
         if packet.kind == PacketKind::ZeroRtt && self.states[CLIENT].early.is_none() {
             self.find_early_keys(packet);
         }
@@ -297,7 +297,7 @@ impl QuicConnection {
 
     /// A packet behind the handshake, and how many of `packet`'s bytes it has: a row of datagrams may not be
     /// cut apart.
-    fn open_one_rtt(&mut self, by: usize, packet: &Packet<'_>) -> Option<(Opened, usize)> {
+    fn open_one_rtt(&mut self, by: usize, packet: &Packet<'_>) -> Option<(DecryptedPacket, usize)> {
         let bytes = packet.bytes;
         let state = &mut self.states[by];
         let next = state.next[2];
@@ -367,8 +367,8 @@ impl QuicConnection {
         }
     }
 
-    fn around(&self) -> Surroundings {
-        Surroundings { handshake_ns: None, window: None, waiting_max: self.waiting_max }
+    fn around(&self) -> DirectionContext {
+        DirectionContext { handshake_ns: None, window: None, waiting_max: self.waiting_max }
     }
 
     fn handle_stream(&mut self, at: UnixNs, by: usize, number: u64, segment: &Segment<'_>) {
@@ -403,8 +403,8 @@ impl QuicConnection {
         crypto[level].begin(0);
         let mut found = Vec::new();
         self.waiting_bytes -= crypto[level].waiting_bytes();
-        crypto[level].handle_segment(at, &segment, &around, |piece: Piece<'_>| match piece.what {
-            Next::Bytes(bytes) => {
+        crypto[level].handle_segment(at, &segment, &around, |piece: StreamPiece<'_>| match piece.what {
+            StreamContent::Bytes(bytes) => {
                 messages[level].handle(bytes, |message| found.push((message, piece.available)));
             }
             _ => messages[level].lose(),
@@ -412,20 +412,22 @@ impl QuicConnection {
         self.waiting_bytes += crypto[level].waiting_bytes();
         for (message, available) in found {
             match message {
-                Message::ClientHello(hello) if by == CLIENT && self.random.is_none() => {
+                HandshakeMessage::ClientHello(hello) if by == CLIENT && self.random.is_none() => {
                     self.random = Some(hello.random);
                 }
-                Message::ServerHello(hello) if by == SERVER && self.suite.is_none() => {
+                HandshakeMessage::ServerHello(hello) if by == SERVER && self.suite.is_none() => {
                     self.begin_secrets(hello.suite);
                 }
-                Message::EncryptedExtensions(extensions) if by == SERVER && self.early == Early::Unknown => {
+                HandshakeMessage::EncryptedExtensions(extensions)
+                    if by == SERVER && self.early == Early::Unknown =>
+                {
                     self.early = if extensions.early_data { Early::Accepted } else { Early::Rejected };
                     self.held_bytes = 0;
                     for (at, content) in std::mem::take(&mut self.held) {
                         self.handle_content(at, CLIENT, PacketKind::ZeroRtt, &content);
                     }
                 }
-                Message::Finished if by == SERVER => _ = self.secured.get_or_insert(available),
+                HandshakeMessage::Finished if by == SERVER => _ = self.secured.get_or_insert(available),
                 _ => {}
             }
         }

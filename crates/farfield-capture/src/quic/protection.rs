@@ -34,7 +34,7 @@ impl fmt::Debug for HeaderKey {
 
 /// A packet without its protection.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct DecryptedPacket {
     pub number: u64,
     pub content: Vec<u8>,
 }
@@ -66,12 +66,12 @@ impl PacketKey {
     }
 
     /// The content of `packet`, if its tag is right.
-    pub fn open(&self, header: &Header, packet: &[u8]) -> Option<Opened> {
+    pub fn open(&self, header: &Header, packet: &[u8]) -> Option<DecryptedPacket> {
         let mut content = packet.get(header.bytes.len()..)?.to_vec();
         let nonce = nonce(&self.iv, header.number);
         let len = self.key.open_in_place(nonce, Aad::from(&header.bytes), &mut content).ok()?.len();
         content.truncate(len);
-        Some(Opened { number: header.number, content })
+        Some(DecryptedPacket { number: header.number, content })
     }
 }
 

@@ -1,6 +1,6 @@
 //! QUIC connections under way, by the addresses of their two ends.
 
-use super::connection::{CLIENT, Fate, QuicConnection, SERVER, begun};
+use super::connection::{CLIENT, PacketFate, QuicConnection, SERVER, begun};
 use crate::http::HttpLimits;
 use crate::instant::UnixNs;
 use crate::rebuild::Sink;
@@ -38,7 +38,7 @@ impl QuicTable {
             }
             let by = if connection.ends[CLIENT] == datagram.source { CLIENT } else { SERVER };
             let waited = connection.waiting_bytes();
-            if connection.handle(at, by, datagram.data, waiting_max) == Fate::Used {
+            if connection.handle(at, by, datagram.data, waiting_max) == PacketFate::Used {
                 context.limits.packets_used += 1;
                 let is_closed = connection.is_closed();
                 connection.hand_on(context.sink, is_closed);

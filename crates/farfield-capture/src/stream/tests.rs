@@ -70,7 +70,7 @@ impl Scene {
         };
         self.now += 1_000_000;
         self.segments += 1;
-        let around = Surroundings { handshake_ns: None, window: None, waiting_max };
+        let around = DirectionContext { handshake_ns: None, window: None, waiting_max };
         let (at, mut pieces) = (UnixNs(self.now), Vec::new());
         let given_up = self.stream.handle_segment(at, &segment, &around, |piece| pieces.push(owned(&piece)));
         self.note(pieces);
@@ -149,11 +149,13 @@ impl Scene {
 }
 
 /// The offset of a piece, its bytes with [`MISSING`] for those that are not known, and whether it is the FIN.
-fn owned(piece: &Piece<'_>) -> (StreamOffset, Vec<u8>, bool) {
+fn owned(piece: &StreamPiece<'_>) -> (StreamOffset, Vec<u8>, bool) {
     match piece.what {
-        Next::Bytes(bytes) => (piece.offset, bytes.to_vec(), false),
-        Next::Cut(len) | Next::Missing(len) => (piece.offset, vec![MISSING; len as usize], false),
-        Next::Fin => (piece.offset, Vec::new(), true),
+        StreamContent::Bytes(bytes) => (piece.offset, bytes.to_vec(), false),
+        StreamContent::Cut(len) | StreamContent::Missing(len) => {
+            (piece.offset, vec![MISSING; len as usize], false)
+        }
+        StreamContent::Fin => (piece.offset, Vec::new(), true),
     }
 }
 

@@ -4,7 +4,7 @@
 //! tried, within bounds: the key in use at its number, and the next one at the numbers that the missing
 //! records leave open.
 
-use super::keys::{Key, Suite};
+use super::keys::{RecordKey, Suite};
 use std::collections::VecDeque;
 
 /// Numbers that are tried under the next key beyond the first.
@@ -23,7 +23,7 @@ pub(super) enum Epoch {
 
 /// A record that was opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct DecryptedRecord {
     pub epoch: Epoch,
     /// The kind of its content.
     pub kind: u8,
@@ -39,7 +39,7 @@ pub(super) struct Opened {
 pub(super) struct Opener {
     suite: Suite,
     /// The key in use, and the number that comes next.
-    current: Option<(Epoch, Key, u64)>,
+    current: Option<(Epoch, RecordKey, u64)>,
     /// Secrets of the keys that follow.
     ahead: VecDeque<(Epoch, Vec<u8>)>,
     /// Records since the last that was opened.
@@ -54,7 +54,7 @@ impl Opener {
     }
 
     /// One for TLS 1.2.
-    pub fn of_key(suite: Suite, key: Key) -> Opener {
+    pub fn of_key(suite: Suite, key: RecordKey) -> Opener {
         let current = Some((Epoch::Traffic, key, 0));
         Opener { suite, current, ahead: VecDeque::new(), unopened: 0, failures: 0 }
     }
@@ -71,7 +71,7 @@ impl Opener {
     }
 
     /// The record of `body`, or `None` if it was not captured whole or is under no key that can be its own.
-    pub fn open(&mut self, header: [u8; 5], body: Option<&[u8]>) -> Option<Opened> {
+    pub fn open(&mut self, header: [u8; 5], body: Option<&[u8]>) -> Option<DecryptedRecord> {
         let opened = body.filter(|_| self.failures < FAILURES_MAX).and_then(|body| {
             let opened = self.open_under_current(header, body).or_else(|| self.open_under_next(header, body));
             self.failures += u32::from(opened.is_none());
@@ -89,21 +89,21 @@ impl Opener {
         opened
     }
 
-    fn open_under_current(&mut self, header: [u8; 5], body: &[u8]) -> Option<Opened> {
+    fn open_under_current(&mut self, header: [u8; 5], body: &[u8]) -> Option<DecryptedRecord> {
         let (epoch, key, number) = self.current.as_mut()?;
         let (kind, content) = key.open(*number, header, body)?;
         *number += 1;
-        Some(Opened { epoch: *epoch, kind, content, before: key.around().0, skipped: self.unopened })
+        Some(DecryptedRecord { epoch: *epoch, kind, content, before: key.around().0, skipped: self.unopened })
     }
 
-    fn open_under_next(&mut self, header: [u8; 5], body: &[u8]) -> Option<Opened> {
+    fn open_under_next(&mut self, header: [u8; 5], body: &[u8]) -> Option<DecryptedRecord> {
         for place in 0..self.ahead.len() {
             let (epoch, secret) = &self.ahead[place];
-            let Some(key) = Key::of_secret(self.suite, secret) else { continue };
+            let Some(key) = RecordKey::of_secret(self.suite, secret) else { continue };
             let found = (0..=self.unopened.min(NUMBERS_MAX))
                 .find_map(|number| Some((number, key.open(number, header, body)?)));
             let Some((skipped, (kind, content))) = found else { continue };
-            let opened = Opened { epoch: *epoch, kind, content, before: key.around().0, skipped };
+            let opened = DecryptedRecord { epoch: *epoch, kind, content, before: key.around().0, skipped };
             let (epoch, secret) = self.ahead.drain(..=place).next_back()?;
             if epoch == Epoch::Traffic {
                 // Secrets are replaced when an end says so (RFC 8446, section 7.2).

@@ -21,7 +21,7 @@ const RETRY: [u8; 32] = [
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Message {
+pub(crate) enum HandshakeMessage {
     ClientHello(ClientHello),
     /// The server asks for another ClientHello.
     Retry,
@@ -66,7 +66,7 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Takes in content of the direction's handshake; hands on each message that is whole.
-    pub fn handle(&mut self, content: &[u8], mut hand_on: impl FnMut(Message)) {
+    pub fn handle(&mut self, content: &[u8], mut hand_on: impl FnMut(HandshakeMessage)) {
         if self.is_broken {
             return;
         }
@@ -91,18 +91,18 @@ impl Messages {
     }
 }
 
-fn message(kind: u8, body: &[u8]) -> Message {
+fn message(kind: u8, body: &[u8]) -> HandshakeMessage {
     let message = match kind {
-        CLIENT_HELLO => client_hello(body).map(Message::ClientHello),
+        CLIENT_HELLO => client_hello(body).map(HandshakeMessage::ClientHello),
         SERVER_HELLO => server_hello(body).map(|hello| match hello.random {
-            RETRY => Message::Retry,
-            _ => Message::ServerHello(hello),
+            RETRY => HandshakeMessage::Retry,
+            _ => HandshakeMessage::ServerHello(hello),
         }),
-        ENCRYPTED_EXTENSIONS => extensions(body).map(Message::EncryptedExtensions),
-        FINISHED => Some(Message::Finished),
+        ENCRYPTED_EXTENSIONS => extensions(body).map(HandshakeMessage::EncryptedExtensions),
+        FINISHED => Some(HandshakeMessage::Finished),
         _ => None,
     };
-    message.unwrap_or(Message::Other)
+    message.unwrap_or(HandshakeMessage::Other)
 }
 
 /// `count` bytes from the front.
@@ -188,7 +188,7 @@ mod tests {
         whole(SERVER_HELLO, &body)
     }
 
-    fn read(bytes: &[u8], cut: usize) -> Vec<Message> {
+    fn read(bytes: &[u8], cut: usize) -> Vec<HandshakeMessage> {
         let (mut messages, mut found) = (Messages::default(), Vec::new());
         bytes.chunks(cut).for_each(|part| messages.handle(part, |message| found.push(message)));
         found
@@ -213,18 +213,18 @@ mod tests {
             let extensions = Extensions { version: Some(0x0304), ..Extensions::default() };
             let hello = ServerHello { random: [9; 32], suite: 0x1301, version: 0x0304, extensions };
             let expected = [
-                Message::ClientHello(ClientHello { random: [7; 32], offers_early: true }),
-                Message::Retry,
-                Message::ServerHello(hello),
-                Message::EncryptedExtensions(Extensions { is_http2: true, ..Extensions::default() }),
-                Message::Other,
-                Message::Finished,
+                HandshakeMessage::ClientHello(ClientHello { random: [7; 32], offers_early: true }),
+                HandshakeMessage::Retry,
+                HandshakeMessage::ServerHello(hello),
+                HandshakeMessage::EncryptedExtensions(Extensions { is_http2: true, ..Extensions::default() }),
+                HandshakeMessage::Other,
+                HandshakeMessage::Finished,
             ];
             assert_eq!(found, expected, "cut at {cut}");
         }
         let hello = read(&server_hello_of([9; 32], &[]), 100);
         assert!(
-            matches!(hello[..], [Message::ServerHello(ServerHello { version: 0x0303, .. })]),
+            matches!(hello[..], [HandshakeMessage::ServerHello(ServerHello { version: 0x0303, .. })]),
             "{hello:?}"
         );
     }
@@ -235,7 +235,7 @@ mod tests {
         for len in 0..all.len() - 4 {
             let found = read(&whole(SERVER_HELLO, &all[4..4 + len]), 1_000);
             // Without its extensions it is one of TLS 1.2.
-            assert!(found == [Message::Other] || len == 38, "{len}: {found:?}");
+            assert!(found == [HandshakeMessage::Other] || len == 38, "{len}: {found:?}");
         }
         let mut messages = Messages::default();
         messages.handle(&[1, 0xff, 0, 0], |message| panic!("{message:?}"));

@@ -113,7 +113,7 @@ pub(crate) enum Version {
 
 /// The key that opens the records of one direction.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct RecordKey {
     key: LessSafeKey,
     iv: [u8; NONCE],
     version: Version,
@@ -130,16 +130,16 @@ pub(crate) fn nonce(iv: &[u8; NONCE], number: u64) -> Nonce {
     Nonce::assume_unique_for_key(nonce)
 }
 
-impl Key {
+impl RecordKey {
     /// Out of a traffic secret of TLS 1.3.
-    pub fn of_secret(suite: Suite, secret: &[u8]) -> Option<Key> {
+    pub fn of_secret(suite: Suite, secret: &[u8]) -> Option<RecordKey> {
         if secret.len() != suite.hash_len() {
             return None;
         }
         let key = suite.expand(secret, "key", suite.cipher().key_len());
         let iv = suite.expand(secret, "iv", NONCE).try_into().ok()?;
         let key = LessSafeKey::new(UnboundKey::new(suite.cipher(), &key).ok()?);
-        Some(Key { key, iv, version: Version::Tls13, explicit: 0 })
+        Some(RecordKey { key, iv, version: Version::Tls13, explicit: 0 })
     }
 
     /// Those of the client and of the server out of a master secret of TLS 1.2.
@@ -148,7 +148,7 @@ impl Key {
         master: &[u8],
         client_random: &[u8; 32],
         server_random: &[u8; 32],
-    ) -> Option<[Key; 2]> {
+    ) -> Option<[RecordKey; 2]> {
         let (key_len, iv_len, explicit) = match suite {
             Suite::ChaCha20 => (32, NONCE, 0),
             suite => (suite.cipher().key_len(), 4, 8),
@@ -159,7 +159,7 @@ impl Key {
             let key = UnboundKey::new(suite.cipher(), &keys[end * key_len..][..key_len]).ok()?;
             let mut iv = [0; NONCE];
             iv[..iv_len].copy_from_slice(&ivs[end * iv_len..][..iv_len]);
-            Some(Key { key: LessSafeKey::new(key), iv, version: Version::Tls12, explicit })
+            Some(RecordKey { key: LessSafeKey::new(key), iv, version: Version::Tls12, explicit })
         };
         Some([of(0)?, of(1)?])
     }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_record_under_another_key_or_number_is_not_opened() {
-        let key = Key::of_secret(Suite::ChaCha20, &[7; 32]).unwrap();
+        let key = RecordKey::of_secret(Suite::ChaCha20, &[7; 32]).unwrap();
         assert_eq!(key.open(0, [23, 3, 3, 0, 20], &[0; 20]), None);
         assert_eq!(key.open(0, [23, 3, 3, 0, 3], &[0; 3]), None, "shorter than a tag");
     }

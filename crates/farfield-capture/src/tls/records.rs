@@ -2,7 +2,7 @@
 //! that carried it.
 
 use crate::instant::UnixNs;
-use crate::stream::{Next, Piece, StreamOffset};
+use crate::stream::{StreamContent, StreamOffset, StreamPiece};
 
 /// Bytes of a record's header.
 const HEADER: usize = 5;
@@ -11,9 +11,9 @@ const BODY_MAX: usize = (1 << 14) + 2048;
 
 /// A record as far as it was captured.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct TlsRecord {
     pub header: [u8; HEADER],
-    /// The body; what of it was not captured is absent, and then [`Record::is_whole`] is false.
+    /// The body; what of it was not captured is absent, and then [`TlsRecord::is_whole`] is false.
     pub body: Vec<u8>,
     /// Bytes that the body has.
     pub len: usize,
@@ -32,7 +32,7 @@ pub(super) struct Record {
 /// The next item of a direction.
 #[derive(Debug)]
 pub(super) enum Item {
-    Record(Record),
+    Record(TlsRecord),
     /// Bytes that are no part of a record that is known.
     Lost {
         offset: StreamOffset,
@@ -56,7 +56,7 @@ enum Phase {
     },
     /// A byte between records was never captured: a FIN, if nothing comes after it.
     ByteMissing,
-    Body(Record),
+    Body(TlsRecord),
     /// The bounds of records are not known any more.
     Lost,
 }
@@ -79,20 +79,28 @@ impl Records {
     }
 
     /// Takes in what comes next in the direction.
-    pub fn handle(&mut self, piece: &Piece<'_>, hand_on: &mut impl FnMut(Item)) {
-        let Piece { offset, captured, available, .. } = *piece;
+    pub fn handle(&mut self, piece: &StreamPiece<'_>, hand_on: &mut impl FnMut(Item)) {
+        let StreamPiece { offset, captured, available, .. } = *piece;
         match piece.what {
-            Next::Bytes(bytes) => self.handle_bytes(bytes, piece, hand_on),
-            Next::Missing(1) if matches!(self.0, Phase::Header { len: 0, .. }) => self.0 = Phase::ByteMissing,
-            Next::Cut(count) => self.pass_over(count, false, piece, hand_on),
-            Next::Missing(count) => self.pass_over(count, true, piece, hand_on),
-            Next::Fin => hand_on(Item::Fin { offset, captured, available }),
+            StreamContent::Bytes(bytes) => self.handle_bytes(bytes, piece, hand_on),
+            StreamContent::Missing(1) if matches!(self.0, Phase::Header { len: 0, .. }) => {
+                self.0 = Phase::ByteMissing
+            }
+            StreamContent::Cut(count) => self.pass_over(count, false, piece, hand_on),
+            StreamContent::Missing(count) => self.pass_over(count, true, piece, hand_on),
+            StreamContent::Fin => hand_on(Item::Fin { offset, captured, available }),
         }
     }
 
     /// `count` bytes are not known: within a body they need not be.
-    fn pass_over(&mut self, count: u64, is_missing: bool, piece: &Piece<'_>, hand_on: &mut impl FnMut(Item)) {
-        let Piece { offset, captured, available, .. } = *piece;
+    fn pass_over(
+        &mut self,
+        count: u64,
+        is_missing: bool,
+        piece: &StreamPiece<'_>,
+        hand_on: &mut impl FnMut(Item),
+    ) {
+        let StreamPiece { offset, captured, available, .. } = *piece;
         match &mut self.0 {
             Phase::Body(record) if count <= (record.len - record.known()) as u64 => {
                 record.is_missing |= is_missing;
@@ -107,8 +115,8 @@ impl Records {
         }
     }
 
-    fn handle_bytes(&mut self, mut bytes: &[u8], piece: &Piece<'_>, hand_on: &mut impl FnMut(Item)) {
-        let Piece { captured, available, .. } = *piece;
+    fn handle_bytes(&mut self, mut bytes: &[u8], piece: &StreamPiece<'_>, hand_on: &mut impl FnMut(Item)) {
+        let StreamPiece { captured, available, .. } = *piece;
         let end = piece.offset + bytes.len() as StreamOffset;
         while !bytes.is_empty() {
             let offset = end - bytes.len() as StreamOffset;
@@ -144,7 +152,7 @@ impl Records {
     fn begin(&mut self, header: [u8; HEADER], offset: StreamOffset, available: UnixNs) {
         let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
         self.0 = match header {
-            [20..=23, 3, ..] if len <= BODY_MAX => Phase::Body(Record {
+            [20..=23, 3, ..] if len <= BODY_MAX => Phase::Body(TlsRecord {
                 header,
                 body: Vec::new(),
                 len,
@@ -167,7 +175,7 @@ impl Records {
     }
 }
 
-impl Record {
+impl TlsRecord {
     /// The kind of its content; of a record of TLS 1.3 that is sealed always that of application data.
     pub fn kind(&self) -> u8 {
         self.header[0]
@@ -190,15 +198,15 @@ impl Record {
 
     /// Hands on `content`, which begins `before` bytes into the body: a piece for each packet. No byte is
     /// available before the last of the record is, with which its tag is checked.
-    pub fn hand_on(&self, before: usize, content: &[u8], hand_on: &mut impl FnMut(&Piece<'_>)) {
+    pub fn hand_on(&self, before: usize, content: &[u8], hand_on: &mut impl FnMut(&StreamPiece<'_>)) {
         let mut from = before;
         let end = before + content.len();
         for &(run_end, captured) in &self.runs {
             let to = run_end.min(end);
             if to > from {
-                hand_on(&Piece {
+                hand_on(&StreamPiece {
                     offset: self.offset + from as StreamOffset,
-                    what: Next::Bytes(&content[from - before..to - before]),
+                    what: StreamContent::Bytes(&content[from - before..to - before]),
                     captured,
                     available: self.available,
                     begins_packet: from == before,
@@ -209,9 +217,9 @@ impl Record {
     }
 
     /// Its place in the direction, for what stands in place of its content.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> RecordPlace {
         let captured = self.runs.first().map_or(self.available, |run| run.1);
-        Place { offset: self.offset, captured, available: self.available }
+        RecordPlace { offset: self.offset, captured, available: self.available }
     }
 
     /// True if content that is not known was captured, but for its bytes.
@@ -222,17 +230,17 @@ impl Record {
 
 /// The place of something in a direction, and its instants.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RecordPlace {
     pub offset: StreamOffset,
     pub captured: UnixNs,
     pub available: UnixNs,
 }
 
-impl Place {
+impl RecordPlace {
     /// The piece at this place.
-    pub fn piece(self, what: Next<'_>) -> Piece<'_> {
-        let Place { offset, captured, available } = self;
-        Piece { offset, what, captured, available, begins_packet: false }
+    pub fn piece(self, what: StreamContent<'_>) -> StreamPiece<'_> {
+        let RecordPlace { offset, captured, available } = self;
+        StreamPiece { offset, what, captured, available, begins_packet: false }
     }
 }
 
@@ -240,13 +248,13 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn piece(offset: StreamOffset, at: u64, what: Next<'_>) -> Piece<'_> {
-        Piece { offset, what, captured: UnixNs(at), available: UnixNs(at + 1), begins_packet: true }
+    fn piece(offset: StreamOffset, at: u64, what: StreamContent<'_>) -> StreamPiece<'_> {
+        StreamPiece { offset, what, captured: UnixNs(at), available: UnixNs(at + 1), begins_packet: true }
     }
 
     /// The lengths of records, negative where they are not whole; the counts of lost bytes as 1,000 and
     /// more.
-    fn read(pieces: &[(u64, Next<'_>)]) -> Vec<i64> {
+    fn read(pieces: &[(u64, StreamContent<'_>)]) -> Vec<i64> {
         let (mut records, mut found, mut offset) = (Records::new(), Vec::new(), 1);
         for &(at, what) in pieces {
             records.handle(&piece(offset, at, what), &mut |item| match item {
@@ -256,9 +264,9 @@ mod tests {
                 Item::Fin { .. } => found.push(0),
             });
             offset += match what {
-                Next::Bytes(bytes) => bytes.len() as i64,
-                Next::Cut(count) | Next::Missing(count) => count as i64,
-                Next::Fin => 1,
+                StreamContent::Bytes(bytes) => bytes.len() as i64,
+                StreamContent::Cut(count) | StreamContent::Missing(count) => count as i64,
+                StreamContent::Fin => 1,
             };
         }
         found
@@ -268,28 +276,51 @@ mod tests {
 
     #[test]
     fn records_are_cut_out_however_they_come() {
-        assert_eq!(read(&[(1, Next::Bytes(TWO)), (2, Next::Fin)]), [3, 1, 0]);
-        let bytes: Vec<(u64, Next<'_>)> = TWO.chunks(1).map(|byte| (1, Next::Bytes(byte))).collect();
+        assert_eq!(read(&[(1, StreamContent::Bytes(TWO)), (2, StreamContent::Fin)]), [3, 1, 0]);
+        let bytes: Vec<(u64, StreamContent<'_>)> =
+            TWO.chunks(1).map(|byte| (1, StreamContent::Bytes(byte))).collect();
         assert_eq!(read(&bytes), [3, 1]);
-        assert_eq!(read(&[(1, Next::Bytes(&[21, 3, 3, 0, 0]))]), [0]);
+        assert_eq!(read(&[(1, StreamContent::Bytes(&[21, 3, 3, 0, 0]))]), [0]);
     }
 
     #[test]
     fn what_is_missing_inside_a_body_loses_one_record_and_elsewhere_all() {
         let (head, tail) = (&TWO[..6], &TWO[8..]);
-        assert_eq!(read(&[(1, Next::Bytes(head)), (2, Next::Missing(2)), (3, Next::Bytes(tail))]), [-3, 1]);
-        assert_eq!(read(&[(1, Next::Bytes(head)), (2, Next::Cut(2)), (3, Next::Bytes(tail))]), [-3, 1]);
+        assert_eq!(
+            read(&[
+                (1, StreamContent::Bytes(head)),
+                (2, StreamContent::Missing(2)),
+                (3, StreamContent::Bytes(tail))
+            ]),
+            [-3, 1]
+        );
+        assert_eq!(
+            read(&[
+                (1, StreamContent::Bytes(head)),
+                (2, StreamContent::Cut(2)),
+                (3, StreamContent::Bytes(tail))
+            ]),
+            [-3, 1]
+        );
         // Past the body's end lies a header.
-        let over = [(1, Next::Bytes(head)), (2, Next::Cut(3)), (3, Next::Bytes(tail))];
+        let over =
+            [(1, StreamContent::Bytes(head)), (2, StreamContent::Cut(3)), (3, StreamContent::Bytes(tail))];
         assert_eq!(read(&over), [1_003, 1_006]);
-        assert_eq!(read(&[(1, Next::Bytes(&TWO[..2])), (2, Next::Missing(3))]), [1_003]);
+        assert_eq!(read(&[(1, StreamContent::Bytes(&TWO[..2])), (2, StreamContent::Missing(3))]), [1_003]);
         // One byte between records is a FIN, unless more comes.
-        let between = [(1, Next::Bytes(&TWO[..8])), (2, Next::Missing(1)), (3, Next::Bytes(tail))];
+        let between = [
+            (1, StreamContent::Bytes(&TWO[..8])),
+            (2, StreamContent::Missing(1)),
+            (3, StreamContent::Bytes(tail)),
+        ];
         assert_eq!(read(&between[..2]), [3]);
         assert_eq!(read(&between), [3, 1_006]);
         // No kind, no version, no length of a record.
         for header in [[24, 3, 3, 0, 1], [23, 2, 3, 0, 1], [23, 3, 3, 0x50, 0]] {
-            assert_eq!(read(&[(1, Next::Bytes(&header)), (2, Next::Bytes(b"xx"))]), [1_002]);
+            assert_eq!(
+                read(&[(1, StreamContent::Bytes(&header)), (2, StreamContent::Bytes(b"xx"))]),
+                [1_002]
+            );
         }
     }
 
@@ -299,10 +330,10 @@ mod tests {
         let mut seen = Vec::new();
         for (at, range) in [(10, 0..7), (20, 7..8)] {
             let offset = 1 + range.start as i64;
-            records.handle(&piece(offset, at, Next::Bytes(&TWO[range])), &mut |item| {
+            records.handle(&piece(offset, at, StreamContent::Bytes(&TWO[range])), &mut |item| {
                 let Item::Record(record) = item else { panic!("{item:?}") };
                 record.hand_on(1, b"BC", &mut |piece| {
-                    let Next::Bytes(bytes) = piece.what else { panic!("{piece:?}") };
+                    let StreamContent::Bytes(bytes) = piece.what else { panic!("{piece:?}") };
                     seen.push((piece.offset, bytes[0], piece.captured.0, piece.available.0));
                 });
             });

@@ -1,12 +1,12 @@
 //! A session: what both ends say of their keys, and what is under them.
 
-use super::direction::{Epoch, Opened, Opener};
-use super::handshake::{ClientHello, Message, Messages, ServerHello};
-use super::keys::{Key, Suite};
-use super::records::{Item, Record, Records};
+use super::direction::{DecryptedRecord, Epoch, Opener};
+use super::handshake::{ClientHello, HandshakeMessage, Messages, ServerHello};
+use super::keys::{RecordKey, Suite};
+use super::records::{Item, Records, TlsRecord};
 use crate::instant::UnixNs;
 use crate::secrets::Secrets;
-use crate::stream::{Next, Piece};
+use crate::stream::{StreamContent, StreamPiece};
 use std::sync::Arc;
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -86,7 +86,7 @@ pub(crate) struct Said<'a> {
     pub by_client: bool,
     /// Both ends agreed on HTTP/2.
     pub is_http2: bool,
-    pub piece: Piece<'a>,
+    pub piece: StreamPiece<'a>,
 }
 
 /// A session of TLS.
@@ -141,7 +141,7 @@ impl Session {
     }
 
     /// Takes in what an end sent; hands on what it said.
-    pub fn handle(&mut self, by_client: bool, piece: &Piece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    pub fn handle(&mut self, by_client: bool, piece: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
         let by = if by_client { CLIENT } else { SERVER };
         let mut items = Vec::new();
         self.ends[by].records.handle(piece, &mut |item| items.push(item));
@@ -217,15 +217,25 @@ impl Session {
                 self.ends[by].records.lose();
                 self.give_up(by);
                 self.counts.sealed[by] += count;
-                let what = Next::Missing(count);
-                self.say(by, &Piece { offset, what, captured, available, begins_packet: false }, hand_on);
+                let what = StreamContent::Missing(count);
+                self.say(
+                    by,
+                    &StreamPiece { offset, what, captured, available, begins_packet: false },
+                    hand_on,
+                );
             }
             Item::Fin { offset, captured, available } => {
                 if by == SERVER {
                     self.give_up(SERVER);
                     self.release(hand_on);
                 }
-                let piece = Piece { offset, what: Next::Fin, captured, available, begins_packet: false };
+                let piece = StreamPiece {
+                    offset,
+                    what: StreamContent::Fin,
+                    captured,
+                    available,
+                    begins_packet: false,
+                };
                 self.say_pending(by, &piece, hand_on);
                 self.say(by, &piece, hand_on);
             }
@@ -233,23 +243,27 @@ impl Session {
     }
 
     /// Hands on what an end said, up to its end; of a session without keys nothing.
-    fn say(&mut self, by: usize, piece: &Piece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn say(&mut self, by: usize, piece: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
         let has_keys = self.server.is_some() && !self.counts.lacks_secrets && !self.counts.is_other;
         if has_keys && !self.ends[by].has_ended {
-            self.ends[by].has_ended = piece.what == Next::Fin;
+            self.ends[by].has_ended = piece.what == StreamContent::Fin;
             hand_on(Said { by_client: by == CLIENT, is_http2: self.is_http2, piece: *piece });
         }
     }
 
     /// Hands on content that could not be read and turned out to be none of the handshake's.
-    fn say_pending(&mut self, by: usize, before: &Piece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn say_pending(&mut self, by: usize, before: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
         let count = std::mem::take(&mut self.ends[by].pending);
         if count > 0 {
-            self.say(by, &Piece { what: Next::Missing(count), begins_packet: false, ..*before }, hand_on);
+            self.say(
+                by,
+                &StreamPiece { what: StreamContent::Missing(count), begins_packet: false, ..*before },
+                hand_on,
+            );
         }
     }
 
-    fn handle_record(&mut self, by: usize, record: &Record, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn handle_record(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(Said<'_>)) {
         let is_13 = self.server.is_some_and(|hello| hello.version == 0x0304);
         match &mut self.ends[by].protection {
             Protection::Clear | Protection::Changes(_) if record.kind() == HANDSHAKE => {
@@ -275,7 +289,7 @@ impl Session {
     }
 
     /// A record of the handshake that is not sealed.
-    fn handle_clear(&mut self, by: usize, record: &Record) {
+    fn handle_clear(&mut self, by: usize, record: &TlsRecord) {
         if !record.is_whole() {
             return self.give_up(by);
         }
@@ -283,12 +297,12 @@ impl Session {
         self.ends[by].messages.handle(&record.body, |message| found.push(message));
         for message in found {
             match message {
-                Message::ClientHello(hello) if by == CLIENT && self.client.is_none() => {
+                HandshakeMessage::ClientHello(hello) if by == CLIENT && self.client.is_none() => {
                     self.client = Some(hello);
                     self.early = if hello.offers_early { Early::Offered } else { Early::Accepted };
                 }
-                Message::Retry if by == SERVER => self.reject_early(),
-                Message::ServerHello(hello) if by == SERVER && self.server.is_none() => {
+                HandshakeMessage::Retry if by == SERVER => self.reject_early(),
+                HandshakeMessage::ServerHello(hello) if by == SERVER && self.server.is_none() => {
                     self.begin_keys(hello);
                 }
                 _ => {}
@@ -328,7 +342,7 @@ impl Session {
                 let keys = known
                     .master
                     .as_ref()
-                    .and_then(|master| Key::of_master(suite, master, &client.random, &hello.random));
+                    .and_then(|master| RecordKey::of_master(suite, master, &client.random, &hello.random));
                 let Some(keys) = keys else { return self.lack_keys(true) };
                 for (end, key) in self.ends.iter_mut().zip(keys) {
                     end.protection = Protection::Changes(Opener::of_key(suite, key));
@@ -344,27 +358,27 @@ impl Session {
         self.give_up(SERVER);
     }
 
-    fn handle_sealed(&mut self, by: usize, record: &Record, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn handle_sealed(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(Said<'_>)) {
         let Protection::Sealed(opener) = &mut self.ends[by].protection else { return };
         let Some(opened) = opener.open(record.header, record.is_whole().then_some(&record.body[..])) else {
             let (overhead, epoch) = (opener.overhead(), opener.epoch());
             return self.handle_unopened(by, record, overhead, epoch, hand_on);
         };
         if opened.epoch == Epoch::Traffic && opened.skipped > 0 {
-            self.say_pending(by, &record.place().piece(Next::Fin), hand_on);
+            self.say_pending(by, &record.place().piece(StreamContent::Fin), hand_on);
         }
         match opened.kind {
             HANDSHAKE => self.handle_handshake(by, record, &opened),
             APPLICATION_DATA => self.handle_content(by, record, &opened, hand_on),
             ALERT if opened.content.get(1) == Some(&CLOSE_NOTIFY) => {
-                self.say(by, &record.place().piece(Next::Fin), hand_on);
+                self.say(by, &record.place().piece(StreamContent::Fin), hand_on);
             }
             _ => {}
         }
     }
 
     /// Messages of the handshake that were sealed.
-    fn handle_handshake(&mut self, by: usize, record: &Record, opened: &Opened) {
+    fn handle_handshake(&mut self, by: usize, record: &TlsRecord, opened: &DecryptedRecord) {
         // Messages after the handshake are no matter of the keys.
         if by == CLIENT || self.secured.is_some() {
             return;
@@ -377,14 +391,14 @@ impl Session {
         end.messages.handle(&opened.content, |message| found.push(message));
         for message in found {
             match message {
-                Message::EncryptedExtensions(extensions) => {
+                HandshakeMessage::EncryptedExtensions(extensions) => {
                     self.is_http2 = extensions.is_http2;
                     if self.early == Early::Offered {
                         let is_accepted = extensions.early_data;
                         self.early = if is_accepted { Early::Accepted } else { Early::Rejected };
                     }
                 }
-                Message::Finished => self.secured = Some(record.available),
+                HandshakeMessage::Finished => self.secured = Some(record.available),
                 _ => {}
             }
         }
@@ -393,8 +407,8 @@ impl Session {
     fn handle_content(
         &mut self,
         by: usize,
-        record: &Record,
-        opened: &Opened,
+        record: &TlsRecord,
+        opened: &DecryptedRecord,
         hand_on: &mut dyn FnMut(Said<'_>),
     ) {
         if opened.epoch == Epoch::Early {
@@ -416,7 +430,7 @@ impl Session {
     fn handle_unopened(
         &mut self,
         by: usize,
-        record: &Record,
+        record: &TlsRecord,
         overhead: usize,
         epoch: Option<Epoch>,
         hand_on: &mut dyn FnMut(Said<'_>),
@@ -442,7 +456,7 @@ impl Session {
     fn handle_unread(
         &mut self,
         by: usize,
-        record: &Record,
+        record: &TlsRecord,
         overhead: usize,
         hand_on: &mut dyn FnMut(Said<'_>),
     ) {
@@ -455,7 +469,7 @@ impl Session {
         // The kind of content of TLS 1.3, and how much of it is padding, is sealed as well.
         let is_12 = self.server.is_some_and(|hello| hello.version == 0x0303);
         let is_length_known = is_12 && record.is_only_cut();
-        let what = if is_length_known { Next::Cut(count) } else { Next::Missing(count) };
+        let what = if is_length_known { StreamContent::Cut(count) } else { StreamContent::Missing(count) };
         self.say(by, &record.place().piece(what), hand_on);
     }
 }

@@ -6,7 +6,7 @@ use crate::capture::{CapturePlan, Captured};
 use crate::client_event::ClientEvent;
 use crate::clients::ClientShare;
 use crate::links::Beyond;
-use crate::packet::Carried;
+use crate::packet::PacketPayload;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
 use crate::slots::SharedLinkId;
@@ -72,7 +72,7 @@ pub fn network(clients: u32, first_address: IpAddr, own: &str, shared: &[&str]) 
 
 /// Something that a socket heard.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Heard {
+pub enum SocketEvent {
     Datagram(Ecn, Vec<u8>),
     Moved,
     Refused,
@@ -85,7 +85,7 @@ pub struct DatagramScene {
     links: Option<SharedLinks>,
     sends: Vec<(Instant, u32, Ecn, usize, Bytes)>,
     /// Events that the sockets of users heard.
-    pub heard: Vec<(Instant, u32, Heard)>,
+    pub heard: Vec<(Instant, u32, SocketEvent)>,
     /// Packets that came to the server.
     pub departed: Vec<(Instant, Packet)>,
 }
@@ -200,10 +200,12 @@ impl DatagramScene {
                 }
                 while let Some(upcall) = side.hosts.upcalls.pop() {
                     let (key, heard) = match upcall {
-                        Upcall::Datagram(key, ecn, bytes) => (key, Heard::Datagram(ecn, bytes.to_vec())),
-                        Upcall::Moved(key) => (key, Heard::Moved),
-                        Upcall::Failed(key, Failure::Refused, None) => (key, Heard::Refused),
-                        Upcall::Failed(key, Failure::Unreachable, None) => (key, Heard::Unreachable),
+                        Upcall::Datagram(key, ecn, bytes) => {
+                            (key, SocketEvent::Datagram(ecn, bytes.to_vec()))
+                        }
+                        Upcall::Moved(key) => (key, SocketEvent::Moved),
+                        Upcall::Failed(key, Failure::Refused, None) => (key, SocketEvent::Refused),
+                        Upcall::Failed(key, Failure::Unreachable, None) => (key, SocketEvent::Unreachable),
                         other => panic!("{other:?}"),
                     };
                     self.heard.push((side.transit.now, key.serial, heard));
@@ -239,7 +241,7 @@ impl DatagramScene {
     }
 
     /// Events that a user's socket heard.
-    pub fn heard_by(&self, user: u32) -> Vec<(Instant, Heard)> {
+    pub fn heard_by(&self, user: u32) -> Vec<(Instant, SocketEvent)> {
         self.heard
             .iter()
             .filter(|(_, of, _)| *of == user)
@@ -250,7 +252,7 @@ impl DatagramScene {
 
 /// A server that sends each datagram back.
 pub fn echo(packet: &Packet) -> Vec<Packet> {
-    let Carried::Udp(udp) = &packet.carried else { return Vec::new() };
+    let PacketPayload::Udp(udp) = &packet.carried else { return Vec::new() };
     let Udp { source_port, destination_port, payload } = udp.clone();
     let back = Udp { source_port: destination_port, destination_port: source_port, payload };
     vec![Packet::udp(packet.addresses.reversed(), packet.ecn, back)]
@@ -265,7 +267,7 @@ pub fn complain(error: IcmpError) -> impl FnMut(&Packet) -> Vec<Packet> {
 #[track_caller]
 pub fn data_of(packet: &Packet) -> &[u8] {
     match &packet.carried {
-        Carried::Udp(udp) => &udp.payload,
+        PacketPayload::Udp(udp) => &udp.payload,
         other => panic!("{other:?}"),
     }
 }

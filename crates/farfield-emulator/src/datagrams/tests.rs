@@ -1,8 +1,10 @@
 //! Datagrams in virtual time, against formulas and against what the same packets do as segments.
 
-use super::stage::{DatagramScene, Heard, PORT, V4, V6, at, complain, cuttable, data_of, echo, network};
+use super::stage::{
+    DatagramScene, PORT, SocketEvent, V4, V6, at, complain, cuttable, data_of, echo, network,
+};
 use super::*;
-use crate::packet::Carried;
+use crate::packet::PacketPayload;
 use crate::plan::MovePlan;
 use crate::slots::ClientId;
 use farfield_wire::{Icmpv4Repr, IpPacket, Transport};
@@ -40,7 +42,7 @@ fn a_row_is_cut_and_keeps_its_codepoint() {
         assert_eq!(stage.departed.iter().map(|(_, packet)| data_of(packet)).collect::<Vec<_>>(), parts);
         assert!(stage.departed.iter().all(|(_, packet)| packet.ecn == ecn && packet.whole));
         let heard: Vec<_> = stage.heard_by(0).into_iter().map(|(_, heard)| heard).collect();
-        assert_eq!(heard, parts.map(|part| Heard::Datagram(ecn, part.to_vec())));
+        assert_eq!(heard, parts.map(|part| SocketEvent::Datagram(ecn, part.to_vec())));
     }
 }
 
@@ -95,7 +97,7 @@ fn a_socket_may_have_another_port_of_the_server() {
         ports.sort_unstable();
         assert_eq!(ports, [PORT, OTHER]);
         for user in 0..2 {
-            let [(when, Heard::Datagram(Ecn::Ect0, bytes))] = &stage.heard_by(user)[..] else {
+            let [(when, SocketEvent::Datagram(Ecn::Ect0, bytes))] = &stage.heard_by(user)[..] else {
                 panic!("user {user}: {:?}", stage.heard_by(user))
             };
             assert_eq!((*when, bytes.len()), (at(4_001), 100));
@@ -103,7 +105,7 @@ fn a_socket_may_have_another_port_of_the_server() {
         // From the ports the other way about, all is for nobody.
         let mut stage = staged();
         stage.play(|packet| {
-            let Some(Carried::Udp(udp)) = echo(packet).pop().map(|packet| packet.carried) else {
+            let Some(PacketPayload::Udp(udp)) = echo(packet).pop().map(|packet| packet.carried) else {
                 return vec![];
             };
             let udp = Udp { source_port: PORT + OTHER - udp.source_port, ..udp };
@@ -113,13 +115,13 @@ fn a_socket_may_have_another_port_of_the_server() {
         let mut stage = staged();
         stage.play(complain(IcmpError::PortUnreachable));
         for user in 0..2 {
-            assert_eq!(stage.heard_by(user), [(at(4_001), Heard::Refused)]);
+            assert_eq!(stage.heard_by(user), [(at(4_001), SocketEvent::Refused)]);
         }
     }
 }
 
 fn server_port(packet: &Packet) -> u16 {
-    let Carried::Udp(udp) = &packet.carried else { panic!("{packet:?}") };
+    let PacketPayload::Udp(udp) = &packet.carried else { panic!("{packet:?}") };
     udp.destination_port
 }
 
@@ -141,7 +143,7 @@ fn a_probe_that_is_too_big_is_lost() {
         );
         assert_eq!(stage.heard.len(), 1, "{:?}", stage.heard);
         let answered =
-            stage.captured().into_iter().filter(|seen| matches!(seen.packet.carried, Carried::Raw(_)));
+            stage.captured().into_iter().filter(|seen| matches!(seen.packet.carried, PacketPayload::Raw(_)));
         assert_eq!(answered.count(), 1, "the router's answer reached the client");
     }
 }
@@ -170,7 +172,7 @@ fn a_closed_port_refuses() {
             }
             stage.play(complain(IcmpError::PortUnreachable));
             let heard = stage.heard_by(0);
-            assert_eq!(heard.last().map(|(_, heard)| heard), Some(&Heard::Refused));
+            assert_eq!(heard.last().map(|(_, heard)| heard), Some(&SocketEvent::Refused));
             assert_eq!(heard.len(), 1 + usize::from(heard_before));
             let client = &stage.sides[0].hosts.clients[ClientSlot::new(0)];
             assert_eq!(client.socket((PortKind::Udp, 10_000)), None);
@@ -190,7 +192,7 @@ fn no_way_is_a_soft_error_once_the_server_was_heard() {
             stage.play(complain(error));
             assert_eq!(
                 stage.heard_by(0).iter().map(|(_, heard)| heard).collect::<Vec<_>>(),
-                [&Heard::Unreachable]
+                [&SocketEvent::Unreachable]
             );
 
             let mut stage = DatagramScene::of(network(1, address, "delay = '1ms'", &[]), 1);
@@ -210,12 +212,12 @@ fn no_way_is_a_soft_error_once_the_server_was_heard() {
 fn forged_errors_are_ignored() {
     let forge: [fn(&mut Packet); 3] = [
         |packet| {
-            if let Carried::Udp(udp) = &mut packet.carried {
+            if let PacketPayload::Udp(udp) = &mut packet.carried {
                 udp.source_port ^= 1
             }
         },
         |packet| {
-            if let Carried::Udp(udp) = &mut packet.carried {
+            if let PacketPayload::Udp(udp) = &mut packet.carried {
                 udp.destination_port ^= 1
             }
         },
@@ -254,7 +256,7 @@ fn strays_are_answered() {
     stage.play(|packet| {
         let mut answers = echo(packet);
         let [answer] = &mut answers[..] else { return answers };
-        if let Carried::Udp(udp) = &mut answer.carried {
+        if let PacketPayload::Udp(udp) = &mut answer.carried {
             udp.source_port = PORT + 1;
         }
         answers
@@ -290,15 +292,16 @@ fn damage_is_noticed() {
             DatagramScene::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\ncorrupt = '20%'"]), 1);
         (0..SENT).for_each(|nth| stage.send(at(10 * nth as u64), 0, Ecn::Ect0, 40, 40));
         // Packets that came damaged to the server are not answered, as a kernel would not.
-        let drops = stage
-            .play(|packet| if matches!(packet.carried, Carried::Udp(_)) { echo(packet) } else { Vec::new() });
+        let drops = stage.play(|packet| {
+            if matches!(packet.carried, PacketPayload::Udp(_)) { echo(packet) } else { Vec::new() }
+        });
         let sent: Vec<u8> = (0..40).collect();
         assert!(drops.damaged > 100, "{drops:?}");
         // A flip in the TTL or in the ECN bits is not the data's: IPv6 has no checksum over them.
         let altered = stage
             .heard
             .iter()
-            .filter(|(_, _, heard)| !matches!(heard, Heard::Datagram(_, data) if *data == sent));
+            .filter(|(_, _, heard)| !matches!(heard, SocketEvent::Datagram(_, data) if *data == sent));
         assert_eq!(altered.count(), 0);
         assert!(stage.heard.len() > SENT / 2);
     }
@@ -311,7 +314,7 @@ fn fragments_are_put_together() {
     stage.send(at(1), 0, Ecn::NotEct, 100, 100);
     let data: Vec<u8> = (0..1_400u32).map(|byte| (byte % 251) as u8).collect();
     stage.play(|packet| {
-        let Carried::Udp(udp) = &packet.carried else { return Vec::new() };
+        let PacketPayload::Udp(udp) = &packet.carried else { return Vec::new() };
         let back = Udp {
             source_port: udp.destination_port,
             destination_port: udp.source_port,
@@ -320,7 +323,7 @@ fn fragments_are_put_together() {
         vec![cuttable(packet.addresses.reversed(), back)]
     });
     let heard: Vec<_> = stage.heard_by(0).into_iter().map(|(_, heard)| heard).collect();
-    assert_eq!(heard, [Heard::Datagram(Ecn::NotEct, data)]);
+    assert_eq!(heard, [SocketEvent::Datagram(Ecn::NotEct, data)]);
 }
 
 /// A capture changes nothing, and shows each datagram at the client and at the gateway.
@@ -343,7 +346,7 @@ fn captures_show_datagrams() {
     assert!(
         captured
             .iter()
-            .all(|seen| matches!(seen.packet.carried, Carried::Udp(_)) && seen.packet.ecn == Ecn::Ect0)
+            .all(|seen| matches!(seen.packet.carried, PacketPayload::Udp(_)) && seen.packet.ecn == Ecn::Ect0)
     );
 }
 
@@ -362,8 +365,9 @@ fn any_number_of_shards_says_the_same() {
                 stage.send(due, user, Ecn::Ect0, 1_200 - user as usize, 4_000);
             }
         }
-        let drops = stage
-            .play(|packet| if matches!(packet.carried, Carried::Udp(_)) { echo(packet) } else { Vec::new() });
+        let drops = stage.play(|packet| {
+            if matches!(packet.carried, PacketPayload::Udp(_)) { echo(packet) } else { Vec::new() }
+        });
         let departed = std::mem::take(&mut stage.departed);
         let mut departed: Vec<_> = departed.into_iter().map(|(at, packet)| (at, packet.to_bytes())).collect();
         departed.sort();
@@ -400,7 +404,7 @@ fn a_closed_link_is_heard_of() {
         stage.send(at(0), 0, Ecn::NotEct, 100, 100);
         let drops = stage.play(echo);
         assert_eq!(drops.unreachable, 1);
-        let expected = if heard { vec![(at(6_000), Heard::Unreachable)] } else { Vec::new() };
+        let expected = if heard { vec![(at(6_000), SocketEvent::Unreachable)] } else { Vec::new() };
         assert_eq!(stage.heard_by(0), expected);
     }
     let own = "delay = '3ms'\nunreachable = { answer = 'host', from = '0s', to = '1ms' }";
@@ -431,7 +435,7 @@ fn a_socket_goes_with_its_client() {
         for (sent, client) in [(1_000, 0), (2_000, 0), (2_000, 1), (6_000, 2), (6_000, 1)] {
             assert!(sources.contains(&(at(sent + 2_000), address(client))), "{sent}: {sources:?}");
         }
-        let heard = stage.heard_by(0).into_iter().map(|(at, heard)| (at, heard == Heard::Moved));
+        let heard = stage.heard_by(0).into_iter().map(|(at, heard)| (at, heard == SocketEvent::Moved));
         let expected = [(at(5_000), false), (at(5_500), true), (at(10_000), false)];
         assert_eq!(heard.collect::<Vec<_>>(), expected, "{shards}");
         assert_eq!(stage.heard_by(1).len(), 2);

@@ -33,7 +33,7 @@ pub struct Graph<'t> {
 }
 
 /// The links that clients of a class use alone, towards the server and from it.
-type Own = (Vec<Arc<LinkModel>>, Vec<Arc<LinkModel>>);
+type ClassLinks = (Vec<Arc<LinkModel>>, Vec<Arc<LinkModel>>);
 
 /// A client's way to a server, with the number of links at the client's end that are its own.
 type Way = (Stretch, Stretch);
@@ -221,14 +221,14 @@ fn own_links(
     member_of: &[u16],
     ways: &mut [Way],
     classes: usize,
-) -> Vec<Own> {
+) -> Vec<ClassLinks> {
     let models = |links: &[LinkId]| -> Vec<Arc<LinkModel>> {
         links.iter().map(|&id| Arc::clone(&topology.edge(id).link)).collect()
     };
     let same = |a: &[Arc<LinkModel>], b: &[Arc<LinkModel>]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
     };
-    let mut own: Vec<Option<Option<Own>>> = vec![None; classes];
+    let mut own: Vec<Option<Option<ClassLinks>>> = vec![None; classes];
     for ((up, down), &class) in ways.iter().zip(member_of) {
         let links = (models(up.split_up().0), models(down.split_down().1));
         let of_class = &mut own[usize::from(class)];

@@ -15,9 +15,9 @@ pub(crate) struct Barrier {
 
 /// Breaks the barrier if its thread panics, so that no other waits for ever.
 #[derive(Debug)]
-pub(crate) struct Guard<'a>(pub &'a Barrier);
+pub(crate) struct BarrierGuard<'a>(pub &'a Barrier);
 
-impl Drop for Guard<'_> {
+impl Drop for BarrierGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.broken.store(true, Ordering::Release);

@@ -4,7 +4,7 @@
 use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};
 use crate::Directory;
-use crate::flight::Contents;
+use crate::flight::FlightContents;
 use crate::forward::Forward;
 use crate::packet::Packet;
 use crate::server::core_of;
@@ -122,9 +122,9 @@ impl<T: Tap> Hub<T> {
                 }
                 let ecn = flight.ecn();
                 match flight.open(side.transit.plan.servers.port) {
-                    Contents::Segment(tcp) => self.server.handle_segment(now, client, &tcp),
-                    Contents::Datagram(udp) => self.server.handle_datagram(now, client, ecn, &udp),
-                    Contents::Whole(packet) => match packet.into_payload() {
+                    FlightContents::Segment(tcp) => self.server.handle_segment(now, client, &tcp),
+                    FlightContents::Datagram(udp) => self.server.handle_datagram(now, client, ecn, &udp),
+                    FlightContents::Whole(packet) => match packet.into_payload() {
                         Some(IpPayload::Segment(tcp)) => self.server.handle_segment(now, client, &tcp),
                         Some(IpPayload::Datagram(ecn, udp)) => {
                             self.server.handle_datagram(now, client, ecn, &udp);

@@ -21,7 +21,7 @@ pub(crate) struct Partition {
 
 /// The remainder that a partition hands on at its end.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct PartitionEnd {
     pub samples: Vec<Sample>,
     pub notes: Vec<Note>,
     /// The requests' time in the system, in nanoseconds.
@@ -84,9 +84,9 @@ impl Partition {
     }
 
     /// Ends what is on its way.
-    pub fn end(&mut self, now: Instant) -> Ended {
+    pub fn end(&mut self, now: Instant) -> PartitionEnd {
         self.shard.end(now);
-        Ended {
+        PartitionEnd {
             samples: self.shard.take_samples().collect(),
             notes: self.shard.take_notes().collect(),
             in_system_area: self.shard.in_system_area(now),

@@ -4,9 +4,9 @@
 //! the far side, for they are the largest. Partitions are handed over by locks that are never waited for;
 //! packets between partitions lie in boxes that are filled in one window and emptied in the next.
 
-use super::barrier::{Barrier, Guard};
+use super::barrier::{Barrier, BarrierGuard};
 use super::hub::{Hub, Links};
-use super::partition::{Ended, Partition};
+use super::partition::{Partition, PartitionEnd};
 use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
@@ -156,7 +156,7 @@ impl Simulated {
 impl<T: Tap> Machine<'_, T> {
     /// A thread's life; returns when the simulation ended, and in how many windows.
     fn work(&self) -> (Instant, u64) {
-        let _guard = Guard(&self.barrier);
+        let _guard = BarrierGuard(&self.barrier);
         let (mut k, mut turned) = (0, 0u64);
         loop {
             let (now, before) =
@@ -362,10 +362,13 @@ impl<T: Tap> Machine<'_, T> {
 
 /// Ends what is on its way in each partition, at its own end, on all processors, since nobody else needs them
 /// any more: an overload leaves hundreds of thousands of requests, and who interrupts it waits for them.
-fn end_all(partitions: &mut [Partition], own_end: impl Fn(&Partition) -> Instant + Sync) -> Vec<Ended> {
+fn end_all(
+    partitions: &mut [Partition],
+    own_end: impl Fn(&Partition) -> Instant + Sync,
+) -> Vec<PartitionEnd> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let share = partitions.len().div_ceil(threads).max(1);
-    let end = |share: &mut [Partition]| -> Vec<Ended> {
+    let end = |share: &mut [Partition]| -> Vec<PartitionEnd> {
         share.iter_mut().map(|partition| partition.end(own_end(partition))).collect()
     };
     thread::scope(|scope| {

@@ -12,7 +12,7 @@
 
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
-use farfield_measure::hlog::{self, Line};
+use farfield_measure::hlog::{self, HistogramLine};
 use farfield_measure::series::{self, SeriesRows};
 use farfield_measure::{EngineStats, Fold};
 use farfield_os::IdleThread;
@@ -29,7 +29,7 @@ const PART_OF_RUN: u64 = 1_000;
 #[derive(Debug)]
 struct Copied {
     rows: SeriesRows,
-    lines: Vec<Line<'static>>,
+    lines: Vec<HistogramLine<'static>>,
 }
 
 /// The two files, encoded, and the copy that they were made of: the thread that allocated it frees it.

@@ -13,7 +13,7 @@
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
-use farfield_testbed::gateway::{Door, Numbers, Queue};
+use farfield_testbed::gateway::{DatagramNumbers, Door, Queue};
 use std::io::IoSlice;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct Delivery {
     clock: Clock,
     window: Window,
     /// Of probes.
-    numbers: Numbers,
+    numbers: DatagramNumbers,
     /// The instant at which the last probe was written, if it has not been seen to arrive.
     under_way: Option<Instant>,
     /// A probe has arrived: where none can, none is late.
@@ -47,7 +47,7 @@ impl Delivery {
             door,
             clock,
             window,
-            numbers: Numbers::from_random_or(clock.start_unix_ns()),
+            numbers: DatagramNumbers::from_random_or(clock.start_unix_ns()),
             under_way: None,
             arrives: false,
             next_at: Instant::ZERO,
@@ -107,7 +107,7 @@ impl Delivery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_testbed::gateway::Framing;
+    use farfield_testbed::gateway::QueueFraming;
     use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixDatagram;
@@ -132,7 +132,7 @@ mod tests {
             let client = Ipv4Addr::new(127, 60, 99, client);
             let (ours, packets) = UnixDatagram::pair().expect("two sockets");
             packets.set_nonblocking(true).expect("own socket");
-            let queue = Queue::new(Arc::new(OwnedFd::from(ours)), Framing::None);
+            let queue = Queue::new(Arc::new(OwnedFd::from(ours)), QueueFraming::None);
             let door = Door::open(client.into(), SERVER.into()).expect("a door");
             let hour =
                 Window { measure_from: Instant::ZERO, measure_to: Instant::from_ns(3_600_000_000_000) };

@@ -8,7 +8,7 @@ use crate::emulated::pickup::Pickup;
 use crate::worker_report::PortCounts;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
-use farfield_emulator::{Carried, Departure, Framed, Packet};
+use farfield_emulator::{Departure, Framed, Packet, PacketPayload};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
 use farfield_testbed::gateway::{Chunks, Queue};
@@ -95,11 +95,11 @@ impl GatewayPort {
             (0..packets).for_each(|_| self.lateness.record(late));
         }
         let written = match carried {
-            Carried::Framed(framed) => {
+            PacketPayload::Framed(framed) => {
                 let (head, rest) = framed.emit(*ttl, *ecn);
                 self.queue.write(&[IoSlice::new(head.as_bytes()), IoSlice::new(rest)])
             }
-            Carried::Tcp(_) | Carried::Udp(_) | Carried::Raw(_) => {
+            PacketPayload::Tcp(_) | PacketPayload::Udp(_) | PacketPayload::Raw(_) => {
                 let frame = Frame::of(&departure.packet);
                 self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())])
             }

@@ -3,7 +3,7 @@
 //! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that have
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
-use crate::shell::packet_port::{PacketPort, Received};
+use crate::shell::packet_port::{PacketPort, PortRead};
 use farfield_base::Window;
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;
@@ -94,14 +94,14 @@ impl Hosts {
         for host in self.hosts.iter_mut().filter(|host| host.failed.is_none()) {
             for _ in 0..READS_A_TURN {
                 match host.port.receive() {
-                    Ok(Received::Packet(packet)) if packet.addresses.source() == host.address => {
+                    Ok(PortRead::Packet(packet)) if packet.addresses.source() == host.address => {
                         host.up += packet.packets();
                         packets.push(packet);
                     }
                     // A program has the address of its own client and no other's.
-                    Ok(Received::Packet(packet)) => host.astray += packet.packets(),
-                    Ok(Received::Malformed) => host.malformed += 1,
-                    Ok(Received::Nothing) => break,
+                    Ok(PortRead::Packet(packet)) => host.astray += packet.packets(),
+                    Ok(PortRead::Malformed) => host.malformed += 1,
+                    Ok(PortRead::Nothing) => break,
                     Err(error) => {
                         host.failed = Some(error);
                         break;

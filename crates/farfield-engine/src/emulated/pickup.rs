@@ -13,7 +13,7 @@ use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
 use farfield_os::run_delay::RunDelay;
-use farfield_testbed::gateway::{Door, Numbers};
+use farfield_testbed::gateway::{DatagramNumbers, Door};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) struct Pickup {
 struct Marks {
     door: Arc<Door>,
     clock: Clock,
-    numbers: Numbers,
+    numbers: DatagramNumbers,
     next_at: Instant,
     /// Those that were not read yet, and from when each has been in the queue, or was about to be.
     under_way: VecDeque<(u64, Instant)>,
@@ -52,7 +52,7 @@ impl Pickup {
 
     /// With marks from the door of the queue.
     pub fn with_marks(self, door: Arc<Door>, clock: Clock) -> Pickup {
-        let numbers = Numbers::from_random_or(clock.start_unix_ns());
+        let numbers = DatagramNumbers::from_random_or(clock.start_unix_ns());
         let under_way = VecDeque::with_capacity(MARKS_MAX);
         Pickup { marks: Some(Marks { door, clock, numbers, next_at: Instant::ZERO, under_way }), ..self }
     }

@@ -49,10 +49,10 @@ impl Pings {
                 let sequence = u16::from(hops) * TRIES + attempt;
                 self.send(sequence)?;
                 match self.await_answer(sequence, self.clock.now() + wait, stop)? {
-                    Answer::Reply => return Ok(Some(hops.into())),
-                    Answer::Expired => break,
-                    Answer::Nothing if stop.load(Ordering::Relaxed) => return Ok(None),
-                    Answer::Nothing => {}
+                    PingFate::Reply => return Ok(Some(hops.into())),
+                    PingFate::Expired => break,
+                    PingFate::Nothing if stop.load(Ordering::Relaxed) => return Ok(None),
+                    PingFate::Nothing => {}
                 }
             }
         }
@@ -128,15 +128,15 @@ impl Pings {
         }
     }
 
-    fn await_answer(&self, sequence: u16, until: Instant, stop: &AtomicBool) -> io::Result<Answer> {
+    fn await_answer(&self, sequence: u16, until: Instant, stop: &AtomicBool) -> io::Result<PingFate> {
         while self.clock.now() < until && !stop.load(Ordering::Relaxed) {
             match self.receive(until)? {
-                Some((answered, true)) if answered == sequence => return Ok(Answer::Reply),
-                Some((answered, false)) if answered == sequence => return Ok(Answer::Expired),
+                Some((answered, true)) if answered == sequence => return Ok(PingFate::Reply),
+                Some((answered, false)) if answered == sequence => return Ok(PingFate::Expired),
                 _ => {}
             }
         }
-        Ok(Answer::Nothing)
+        Ok(PingFate::Nothing)
     }
 
     /// The next answer to a ping of this socket, by its sequence number, and whether it is a reply; `None` if
@@ -178,7 +178,7 @@ impl Pings {
 }
 
 /// The fate of a ping.
-enum Answer {
+enum PingFate {
     Reply,
     /// A router says that its hops ran out.
     Expired,

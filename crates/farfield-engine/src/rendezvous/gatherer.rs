@@ -11,7 +11,7 @@ mod files;
 use super::link::Waker;
 use super::scenario_digest;
 use super::ticket::GatherKey;
-use super::wire::{Figures, HandoutFile};
+use super::wire::{HandoutFile, PartFigures};
 use admission::{Refusals, Strangers, admit};
 use farfield_base::Part;
 use farfield_os::clock::{monotonic_ns, unix_ns_at};
@@ -75,7 +75,7 @@ pub enum GatherError {
 
 /// The end of a rendezvous.
 #[derive(Debug, Clone, Default)]
-pub struct Gathered {
+pub struct RendezvousResult {
     /// The parts that came back, in order.
     pub returned: Vec<Returned>,
     /// The others, each in a sentence.
@@ -116,7 +116,7 @@ pub enum News {
     /// A part is lost.
     Lost(String),
     /// Figures of all parts together, and how many parts are in them.
-    Sum(Box<Figures>, usize),
+    Sum(Box<PartFigures>, usize),
     /// A part has handed its files over.
     Returned(String),
 }
@@ -176,7 +176,7 @@ struct Seat {
     host: String,
     standing: Standing,
     waker: Option<Arc<Waker>>,
-    figures: Option<Figures>,
+    figures: Option<PartFigures>,
     /// The monotonic clock when its last figures came.
     spoke_ns: u64,
     /// Files have come.
@@ -277,7 +277,11 @@ impl Gatherer {
     ///
     /// # Errors
     /// If not all parts were ready, and so nothing was measured.
-    pub fn gather(&self, stop: &AtomicBool, mut on_news: impl FnMut(News)) -> Result<Gathered, GatherError> {
+    pub fn gather(
+        &self,
+        stop: &AtomicBool,
+        mut on_news: impl FnMut(News),
+    ) -> Result<RendezvousResult, GatherError> {
         self.await_start(stop, &mut on_news)
             .inspect_err(|error| self.end(&error.to_string(), &mut on_news))?;
         let (mut next_sum, mut interrupted) = (monotonic_ns() + SUM_NS, false);
@@ -311,7 +315,7 @@ impl Gatherer {
             let directory = seat.directory.clone().filter(|_| seat.standing == Standing::Returned)?;
             Some(Returned { part: seat.part, name: seat.name(), directory })
         };
-        Ok(Gathered {
+        Ok(RendezvousResult {
             returned: state.seats.iter().filter_map(returned).collect(),
             lost: state.seats.iter().filter_map(lost).collect(),
             interrupted,
@@ -413,11 +417,11 @@ impl Gatherer {
     }
 
     /// The figures of all parts together.
-    fn sum(&self) -> Option<(Figures, usize)> {
+    fn sum(&self) -> Option<(PartFigures, usize)> {
         let mut state = self.shared.state();
         // A part that is lost is in no figure from then on.
         let seats = state.seats.iter_mut().filter(|seat| !matches!(seat.standing, Standing::Lost(_)));
-        let figures: Vec<Figures> = seats.filter_map(|seat| seat.figures.clone()).collect();
+        let figures: Vec<PartFigures> = seats.filter_map(|seat| seat.figures.clone()).collect();
         drop(state);
         let (first, others) = figures.split_first()?;
         let mut sum = first.clone();

@@ -53,7 +53,7 @@ impl Waker {
 
 /// The end of a wait.
 #[derive(Debug)]
-pub(super) enum Received {
+pub(super) enum WaitEnd {
     Frame(Frame),
     Woken,
     /// The time is over.
@@ -127,18 +127,18 @@ impl Link {
     }
 
     /// Waits until `until_ns` of the monotonic clock for a frame, or for `waker`.
-    pub(super) fn receive(&mut self, until_ns: u64, waker: Option<&Waker>) -> Result<Received, LinkError> {
+    pub(super) fn receive(&mut self, until_ns: u64, waker: Option<&Waker>) -> Result<WaitEnd, LinkError> {
         loop {
             if let Some(frame) = Frame::take(&mut self.inbox, self.frame_max)? {
-                return Ok(Received::Frame(frame));
+                return Ok(WaitEnd::Frame(frame));
             }
             if self.ended {
                 return Err(LinkError::Closed);
             }
             let more = if self.tls.wants_write() { PollFlags::OUT } else { PollFlags::empty() };
             match self.wait(PollFlags::IN | more, until_ns, waker)? {
-                None => return Ok(Received::Nothing),
-                Some(true) => return Ok(Received::Woken),
+                None => return Ok(WaitEnd::Nothing),
+                Some(true) => return Ok(WaitEnd::Woken),
                 Some(false) => {
                     // One that takes nothing more may have said why.
                     let flushed = self.flush();

@@ -6,12 +6,12 @@
 //! is on the part's own disk.
 
 use super::gatherer::FILES;
-use super::link::{Link, LinkError, Received, Waker};
+use super::link::{Link, LinkError, WaitEnd, Waker};
 use super::scenario_digest;
 use super::ticket::Ticket;
 use super::wire::{
-    CHUNK, Figures, Frame, FrameError, HANDOUT_FILES, HANDOUT_MAX, HandoutFile, Hello, OfGatherer, OfPart,
-    VERSION, plain,
+    CHUNK, Frame, FrameError, HANDOUT_FILES, HANDOUT_MAX, HandoutFile, Hello, OfGatherer, OfPart,
+    PartFigures, VERSION, plain,
 };
 use crate::run::{CommonStart, StartError, StartSource};
 use farfield_base::Part;
@@ -106,7 +106,7 @@ struct State {
     /// Messages to be sent, in order.
     out: VecDeque<OfPart>,
     /// The latest figures.
-    figures: Option<Figures>,
+    figures: Option<PartFigures>,
     /// A directory to be handed over.
     directory: Option<PathBuf>,
     start: Option<CommonStart>,
@@ -240,7 +240,7 @@ impl Member {
     }
 
     /// Reports the figures so far.
-    pub fn report(&self, figures: Figures) {
+    pub fn report(&self, figures: PartFigures) {
         self.shared.post(|state| state.figures = Some(figures));
     }
 
@@ -318,7 +318,7 @@ fn take_handout(
     loop {
         let until = link.heard_ns() + PATIENCE_NS;
         let frame = match link.receive(until, None).map_err(Err)? {
-            Received::Frame(frame) => frame,
+            WaitEnd::Frame(frame) => frame,
             _ if link.heard_ns() + PATIENCE_NS > until => continue,
             _ => return Err(none()),
         };
@@ -387,12 +387,12 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
         }
         let until = link.heard_ns() + SILENCE_NS;
         match link.receive(until, Some(&shared.waker)).map_err(gone)? {
-            Received::Woken => continue,
-            Received::Nothing if link.heard_ns() + SILENCE_NS > until => continue,
-            Received::Nothing => {
+            WaitEnd::Woken => continue,
+            WaitEnd::Nothing if link.heard_ns() + SILENCE_NS > until => continue,
+            WaitEnd::Nothing => {
                 return Err(format!("the gatherer has said nothing for {} s", SILENCE_NS / 1_000_000_000));
             }
-            Received::Frame(frame) => take(shared, link, &frame).map_err(gone)?,
+            WaitEnd::Frame(frame) => take(shared, link, &frame).map_err(gone)?,
         }
     }
 }
@@ -440,7 +440,7 @@ fn send_files(link: &mut Link, directory: &Path) -> Result<(), String> {
     link.send(&OfPart::Done).map_err(gone)?;
     let until = monotonic_ns() + PATIENCE_NS;
     loop {
-        let Received::Frame(frame) = link.receive(until, None).map_err(gone)? else {
+        let WaitEnd::Frame(frame) = link.receive(until, None).map_err(gone)? else {
             return Err("the gatherer has not said that it keeps the files".to_owned());
         };
         match frame.read::<OfGatherer>().map_err(|error| gone(error.into()))? {
@@ -456,7 +456,7 @@ fn send_files(link: &mut Link, directory: &Path) -> Result<(), String> {
 fn refusal(link: &mut Link) -> Option<String> {
     let until = monotonic_ns();
     loop {
-        let Ok(Received::Frame(frame)) = link.receive(until, None) else { return None };
+        let Ok(WaitEnd::Frame(frame)) = link.receive(until, None) else { return None };
         if let Ok(OfGatherer::NotKept { why }) = frame.read() {
             return Some(plain(&why));
         }

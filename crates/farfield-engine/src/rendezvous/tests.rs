@@ -1,10 +1,11 @@
 //! A gatherer, and peers that speak its protocol as parts do, or as strangers would.
 
-use super::link::{Link, Received};
+use super::link::{Link, WaitEnd};
 use super::ticket::{GatherKey, Ticket};
 use super::wire::{Frame, Hello, OfGatherer, OfPart, STRANGER_MAX, VERSION};
 use super::{
-    Figures, GatherError, GatherSettings, Gathered, Gatherer, HandoutFile, JoinError, Joining, Member, News,
+    GatherError, GatherSettings, Gatherer, HandoutFile, JoinError, Joining, Member, News, PartFigures,
+    RendezvousResult,
 };
 use crate::run::StartSource;
 use farfield_base::{Duration, Part};
@@ -30,7 +31,7 @@ struct Scene {
     ticket: Ticket,
     stop: Arc<AtomicBool>,
     news: Arc<Mutex<Vec<News>>>,
-    gathering: JoinHandle<Result<Gathered, GatherError>>,
+    gathering: JoinHandle<Result<RendezvousResult, GatherError>>,
 }
 
 impl Scene {
@@ -122,7 +123,7 @@ impl Scene {
         format!("{:?}", self.news.lock().expect("a list"))
     }
 
-    fn end(self) -> Result<Gathered, GatherError> {
+    fn end(self) -> Result<RendezvousResult, GatherError> {
         self.gathering.join().expect("no panic")
     }
 
@@ -155,7 +156,7 @@ impl Peer {
     fn until<T>(&mut self, mut found: impl FnMut(&OfGatherer) -> Option<T>) -> Option<T> {
         loop {
             let received = self.link.receive(monotonic_ns() + 20 * SECOND, None).ok()?;
-            let Received::Frame(frame) = received else { panic!("the gatherer is silent") };
+            let WaitEnd::Frame(frame) = received else { panic!("the gatherer is silent") };
             let Ok(message) = frame.read::<OfGatherer>() else { continue };
             if let OfGatherer::Ping { number } = message {
                 let before = std::mem::replace(&mut self.last_ping, number);
@@ -224,7 +225,7 @@ fn parts_get_the_scenario_and_one_start_and_their_files_come_back() {
     assert!(!home.join("1-of-2/report.html").exists(), "the page of a part stays with it");
 }
 
-fn directories(gathered: &Gathered) -> Vec<PathBuf> {
+fn directories(gathered: &RendezvousResult) -> Vec<PathBuf> {
     gathered.returned.iter().map(|returned| returned.directory.clone()).collect()
 }
 
@@ -453,7 +454,7 @@ fn a_part_with_a_thin_uplink_is_not_silent() {
     let mut response = Histogram::new();
     (1..3_000).for_each(|n| response.record_many(Duration::from_us(n * 333), n));
     let (measured_ns, counts) = ((0, SECOND), 0);
-    members[1].report(Figures {
+    members[1].report(PartFigures {
         now_ns: 1,
         measured_ns,
         ended: counts,

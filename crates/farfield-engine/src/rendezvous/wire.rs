@@ -124,7 +124,7 @@ pub(super) enum OfPart {
     /// Its users are there; all that it lacks is the start. With the digest of its scenario.
     Ready { scenario: String },
     /// The figures so far.
-    Figures(Box<Figures>),
+    Figures(Box<PartFigures>),
     /// A file of its run directory: so many bytes follow.
     File { name: String, bytes: u64 },
     /// All files were sent.
@@ -171,7 +171,7 @@ pub struct HandoutFile {
 
 /// Figures of a part, or of all, so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct PartFigures {
     /// Time of the run, in nanoseconds.
     pub now_ns: u64,
     /// Start and end of what is measured.
@@ -188,14 +188,14 @@ pub struct Figures {
     pub response: Histogram,
 }
 
-impl Figures {
+impl PartFigures {
     /// Those of a run's progress.
-    pub fn of(run: &Progress<'_>) -> Figures {
+    pub fn of(run: &Progress<'_>) -> PartFigures {
         let phases = [run.fold.warm_up(), run.fold.steady()];
         let ended: u64 = phases.iter().map(|phase| phase.requests()).sum();
         let succeeded: u64 = phases.iter().map(|phase| phase.count(Outcome::Ok)).sum();
         let window = run.fold.window();
-        Figures {
+        PartFigures {
             now_ns: run.now.as_ns(),
             measured_ns: (window.measure_from.as_ns(), window.measure_to.as_ns()),
             ended,
@@ -216,7 +216,7 @@ impl Figures {
     }
 
     /// Adds those of another part.
-    pub(super) fn add(&mut self, other: &Figures) {
+    pub(super) fn add(&mut self, other: &PartFigures) {
         self.now_ns = self.now_ns.max(other.now_ns);
         self.ended = self.ended.saturating_add(other.ended);
         self.failed = self.failed.saturating_add(other.failed);

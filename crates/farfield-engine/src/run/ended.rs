@@ -1,6 +1,6 @@
 //! The end of a run in real time: how its workers, its server, its network and its clocks fared.
 
-use super::Settings;
+use super::RunSettings;
 use crate::account;
 use crate::beside::RunningPrograms;
 use crate::captures::{self, Captures};
@@ -30,7 +30,7 @@ pub(super) struct ReadingsBefore {
 
 /// Parts of a run whose workers were asked to end.
 pub(super) struct FinishedRun<'a> {
-    pub settings: &'a Settings,
+    pub settings: &'a RunSettings,
     pub clock: Clock,
     pub server: ServerHere<'a>,
     pub programs: Option<RunningPrograms<'a>>,
@@ -94,7 +94,7 @@ impl ReadingsBefore {
     fn describe(
         self,
         collector: &mut Collector<'_>,
-        settings: &Settings,
+        settings: &RunSettings,
         (server, clock): (ServerHere<'_>, Clock),
         readings: &Readings,
     ) {

@@ -1,7 +1,7 @@
 //! The start of a run in real time: as soon as its threads are up, or at a wall-clock time that several parts
 //! of it share.
 
-use super::Settings;
+use super::RunSettings;
 use farfield_base::Duration;
 use farfield_measure::parts::PartClock;
 use farfield_os::clock::{Clock, monotonic_ns, unix_ns_at};
@@ -76,7 +76,7 @@ pub trait StartSource: fmt::Debug + Send + Sync {
 }
 
 /// The start that all parts have in common, if there is a source of it.
-pub(super) fn common(settings: &Settings, stop: &AtomicBool) -> Result<Option<CommonStart>, StartError> {
+pub(super) fn common(settings: &RunSettings, stop: &AtomicBool) -> Result<Option<CommonStart>, StartError> {
     let source = settings.start_source.as_ref();
     source.map(|source| source.await_start(settings.shared_by_parts.as_deref(), stop)).transpose()
 }
@@ -84,7 +84,7 @@ pub(super) fn common(settings: &Settings, stop: &AtomicBool) -> Result<Option<Co
 /// Waits until the threads of a run are to be started. Returns the time of the start, if there is one, and
 /// the start that all parts have in common.
 pub(super) fn wait_for_threads(
-    settings: &Settings,
+    settings: &RunSettings,
     stop: &AtomicBool,
 ) -> Result<(Option<StartAt>, Option<CommonStart>), StartError> {
     let common = common(settings, stop)?;

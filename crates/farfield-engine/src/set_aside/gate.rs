@@ -26,17 +26,17 @@ pub(crate) struct Gate {
     begun: bool,
     /// Seconds before this are decided.
     decided: u64,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, HeldSecond>,
 }
 
 /// Samples and events that wait for their second to be decided.
 #[derive(Default)]
-struct Waiting {
+struct HeldSecond {
     samples: Vec<Sample>,
     events: Vec<ReplyEvent>,
 }
 
-impl Waiting {
+impl HeldSecond {
     fn count(self, fold: &mut Fold) {
         self.samples.iter().for_each(|sample| fold.record_figures(sample));
         self.events.iter().for_each(|event| fold.note_event_figures(event));

@@ -4,7 +4,7 @@
 //! reads all ends; and sleeps until the next of these. Waking takes time, more on some machines than on
 //! others: it sleeps as much shorter as waking took of late, and waits the rest awake.
 
-use super::packet_port::{PacketPort, Received};
+use super::packet_port::{PacketPort, PortRead};
 use crate::emulated::breaks::Breaks;
 use crate::worker_loop::timespec;
 use farfield_base::{Duration, Instant, Merge, NetworkDrops};
@@ -179,9 +179,9 @@ impl Forwarding {
                 End::Server(server) => &mut self.servers[server].1,
             };
             match port.receive()? {
-                Received::Packet(packet) => self.hand_in(end, packet),
-                Received::Malformed => self.forwarded.refused += 1,
-                Received::Nothing => {
+                PortRead::Packet(packet) => self.hand_in(end, packet),
+                PortRead::Malformed => self.forwarded.refused += 1,
+                PortRead::Nothing => {
                     self.let_out();
                     return Ok(read > 1);
                 }

@@ -6,7 +6,7 @@
 //! Nothing is copied but headers, and nothing allocated for a packet: received ones lie in chunks that are
 //! used again.
 
-use farfield_emulator::{Carried, Framed, Head, Packet};
+use farfield_emulator::{Framed, Head, Packet, PacketPayload};
 use farfield_testbed::gateway::{Chunks, Queue};
 use farfield_wire::{RowDatagram, VnetHeader};
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ const ROW_BYTES_MAX: usize = 65_000;
 const _: () = assert!(ROW_MAX <= RowDatagram::DATAGRAMS_MAX, "every kernel takes such a row");
 
 /// The result of a read.
-pub(crate) enum Received {
+pub(crate) enum PortRead {
     Packet(Packet),
     /// Nothing that can be passed on: no IP packet, or one whose headers contradict one another.
     Malformed,
@@ -59,13 +59,13 @@ impl PacketPort {
     ///
     /// # Errors
     /// If the gateway is gone.
-    pub fn receive(&mut self) -> io::Result<Received> {
+    pub fn receive(&mut self) -> io::Result<PortRead> {
         let Some(length) = self.queue.read(self.chunks.room(Queue::READ_LEN))? else {
-            return Ok(Received::Nothing);
+            return Ok(PortRead::Nothing);
         };
         Ok(match Framed::parse(self.chunks.take(length)) {
-            Ok(framed) => Received::Packet(framed.into_packet()),
-            Err(_) => Received::Malformed,
+            Ok(framed) => PortRead::Packet(framed.into_packet()),
+            Err(_) => PortRead::Malformed,
         })
     }
 
@@ -79,10 +79,10 @@ impl PacketPort {
 
     /// Takes a packet into what is written next, or returns it.
     fn join(&mut self, packet: Packet) -> Option<Packet> {
-        let Some(Packet { carried: Carried::Framed(first), ttl, ecn, .. }) = &mut self.pending else {
+        let Some(Packet { carried: PacketPayload::Framed(first), ttl, ecn, .. }) = &mut self.pending else {
             return Some(packet);
         };
-        let Carried::Framed(next) = &packet.carried else { return Some(packet) };
+        let PacketPayload::Framed(next) = &packet.carried else { return Some(packet) };
         if (*ttl, *ecn) != (packet.ttl, packet.ecn) {
             return Some(packet);
         }
@@ -92,7 +92,7 @@ impl PacketPort {
         if !self.queue.takes_rows() || !goes_on(first, &self.row, next) {
             return Some(packet);
         }
-        if let Carried::Framed(next) = packet.carried {
+        if let PacketPayload::Framed(next) = packet.carried {
             self.row.push(next);
         }
         None
@@ -103,18 +103,18 @@ impl PacketPort {
         let Some(packet) = self.pending.take() else { return };
         let mut packets = packet.packets();
         let taken = match &packet.carried {
-            Carried::Framed(first) if !self.row.is_empty() => {
+            PacketPayload::Framed(first) if !self.row.is_empty() => {
                 packets += self.row.len() as u64;
                 let taken = write_row(&mut self.queue, first, &self.row, &packet);
                 self.row.clear();
                 taken
             }
-            Carried::Framed(framed) => {
+            PacketPayload::Framed(framed) => {
                 let (head, rest) = framed.emit(packet.ttl, packet.ecn);
                 self.queue.write(&[IoSlice::new(head.as_bytes()), IoSlice::new(rest)])
             }
             // Packets that routers write, and those that were damaged.
-            Carried::Raw(_) | Carried::Tcp(_) | Carried::Udp(_) => {
+            PacketPayload::Raw(_) | PacketPayload::Tcp(_) | PacketPayload::Udp(_) => {
                 let header = VnetHeader::default().emit();
                 self.queue.write(&[IoSlice::new(&header), IoSlice::new(&packet.to_bytes())])
             }
@@ -158,7 +158,7 @@ fn write_row(queue: &mut Queue, first: &Framed, row: &[Framed], as_of: &Packet) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_testbed::gateway::Framing;
+    use farfield_testbed::gateway::QueueFraming;
     use farfield_wire::{
         Addresses, ChecksumNeed, Ecn, IpRepr, Large, Message, Protocol, UdpRepr, VnetHeader, write_packet,
     };
@@ -170,7 +170,7 @@ mod tests {
     fn port(rows: bool) -> (PacketPort, UnixDatagram) {
         let (own, other) = UnixDatagram::pair().unwrap();
         other.set_nonblocking(true).unwrap();
-        (PacketPort::new(Queue::new(Arc::new(own.into()), Framing::None).with_rows(rows)), other)
+        (PacketPort::new(Queue::new(Arc::new(own.into()), QueueFraming::None).with_rows(rows)), other)
     }
 
     /// A datagram as a kernel with offload hands it over.

@@ -11,20 +11,20 @@ use std::process::{Child, Command, Stdio};
 
 /// The surroundings of a program in its namespace.
 #[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProgramEnvironment {
     /// The server in `$FARFIELD_SERVER`.
     pub server: SocketAddr,
     /// Hosts by their names.
     pub hosts: Vec<(String, IpAddr)>,
 }
 
-impl Surroundings {
+impl ProgramEnvironment {
     /// Of a program inside, before the servers of `network`; `names` have the numbers of far ends.
-    pub fn of(inside: &Inside, network: &NetworkPlan, names: &[(String, u16)]) -> Surroundings {
+    pub fn of(inside: &Inside, network: &NetworkPlan, names: &[(String, u16)]) -> ProgramEnvironment {
         let host =
             |(name, far): &(String, u16)| Some((name.clone(), network.address_of_far(*far, inside.address)?));
         let hosts = names.iter().filter_map(host).collect();
-        Surroundings { server: network.server(0).of(&inside.address), hosts }
+        ProgramEnvironment { server: network.server(0).of(&inside.address), hosts }
     }
 
     /// The resolver of the program's namespace; none where its port cannot be had, and then nothing is found

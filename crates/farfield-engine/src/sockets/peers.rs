@@ -34,11 +34,11 @@ pub struct PeerBook {
     /// Changes with the addresses.
     edition: AtomicU64,
     latest: Mutex<Arc<[SocketAddr]>>,
-    counted: Mutex<Counted>,
+    counted: Mutex<PeerCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct PeerCounts {
     by_address: BTreeMap<SocketAddr, AddressStats>,
     others: AddressStats,
     lookups: u64,
@@ -46,7 +46,7 @@ struct Counted {
     last_error: Option<String>,
 }
 
-impl Counted {
+impl PeerCounts {
     fn of(&mut self, address: SocketAddr) -> &mut AddressStats {
         match self.by_address.len() < COUNTED_MAX || self.by_address.contains_key(&address) {
             true => self.by_address.entry(address).or_default(),
@@ -83,7 +83,7 @@ impl PeerBook {
         self.name.is_some()
     }
 
-    fn counted(&self) -> std::sync::MutexGuard<'_, Counted> {
+    fn counted(&self) -> std::sync::MutexGuard<'_, PeerCounts> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +91,7 @@ impl PeerBook {
     pub(crate) fn begin(&self) {
         let addresses = self.addresses();
         let mut counted = self.counted();
-        *counted = Counted::default();
+        *counted = PeerCounts::default();
         for address in addresses.iter().take(COUNTED_MAX) {
             counted.of(*address);
         }

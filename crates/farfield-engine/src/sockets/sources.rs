@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Local addresses that clients use in turn. If there are none, the kernel chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sources {
+pub struct SourceAddresses {
     blocks: Vec<Block>,
     count: u128,
 }
@@ -25,14 +25,14 @@ struct Block {
 #[error("`{0}` is neither an address nor a block of addresses; write `127.0.0.5` or `127.0.0.0/8`")]
 pub struct SourcesError(String);
 
-impl Sources {
+impl SourceAddresses {
     /// The whole of 127.0.0.0/8, every address of which is local: 16 million clients on one machine.
-    pub fn loopback() -> Sources {
-        Sources::of(&["127.0.0.0/8".parse().expect("a block")])
+    pub fn loopback() -> SourceAddresses {
+        SourceAddresses::of(&["127.0.0.0/8".parse().expect("a block")])
     }
 
-    fn of(blocks: &[Block]) -> Sources {
-        Sources { blocks: blocks.to_vec(), count: blocks.iter().map(Block::count).sum() }
+    fn of(blocks: &[Block]) -> SourceAddresses {
+        SourceAddresses { blocks: blocks.to_vec(), count: blocks.iter().map(Block::count).sum() }
     }
 
     /// True if the kernel chooses.
@@ -128,17 +128,17 @@ impl fmt::Display for Block {
     }
 }
 
-impl Serialize for Sources {
+impl Serialize for SourceAddresses {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.blocks.iter().map(Block::to_string))
     }
 }
 
-impl<'de> Deserialize<'de> for Sources {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Sources, D::Error> {
+impl<'de> Deserialize<'de> for SourceAddresses {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<SourceAddresses, D::Error> {
         let texts = Vec::<String>::deserialize(deserializer)?;
         let blocks: Result<Vec<Block>, _> = texts.iter().map(|text| text.parse()).collect();
-        blocks.map(|blocks| Sources::of(&blocks)).map_err(serde::de::Error::custom)
+        blocks.map(|blocks| SourceAddresses::of(&blocks)).map_err(serde::de::Error::custom)
     }
 }
 
@@ -146,8 +146,8 @@ impl<'de> Deserialize<'de> for Sources {
 mod tests {
     use super::*;
 
-    fn sources(texts: &[&str]) -> Sources {
-        Sources::of(&texts.iter().map(|text| text.parse().expect("a block")).collect::<Vec<_>>())
+    fn sources(texts: &[&str]) -> SourceAddresses {
+        SourceAddresses::of(&texts.iter().map(|text| text.parse().expect("a block")).collect::<Vec<_>>())
     }
 
     /// 192.0.2.0/24 is for documentation: no machine has its addresses.
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(sources(&["127.0.0.5", "127.0.0.0/8"]).foreign(), None);
         let found = sources(&["127.0.0.5", "192.0.2.7"]).foreign();
         assert_eq!(found, "192.0.2.7".parse().ok());
-        assert_eq!(Sources::default().foreign(), None);
+        assert_eq!(SourceAddresses::default().foreign(), None);
     }
 
     #[test]
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn loopback_is_sixteen_million_clients() {
-        let sources = Sources::loopback();
+        let sources = SourceAddresses::loopback();
         assert_eq!(sources.count, (1 << 24) - 2);
         assert_eq!(sources.address((1 << 24) - 3), Some("127.255.255.254".parse().expect("an address")));
     }
 
     #[test]
     fn the_kernel_chooses_where_nothing_is_given() {
-        assert_eq!(Sources::default().address(7), None);
+        assert_eq!(SourceAddresses::default().address(7), None);
     }
 
     #[test]

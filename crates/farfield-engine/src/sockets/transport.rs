@@ -1,7 +1,7 @@
 //! The transport of the sockets plane: the users' connections as kernel sockets.
 
 use crate::sample_channel::SampleSender;
-use crate::sockets::Sources;
+use crate::sockets::SourceAddresses;
 use crate::sockets::arrivals::Arrivals;
 use crate::sockets::failures::{failure, failure_of_unix_socket};
 use crate::sockets::peers::Peers;
@@ -10,9 +10,10 @@ use bytes::Bytes;
 use farfield_base::{HostNumber, Instant, Note, Opened, Sample};
 use farfield_net::Wheel;
 use farfield_os::clock::Clock;
-use farfield_os::datagram_socket::{self, Received};
+use farfield_os::datagram_socket::{self, DatagramRead};
 use farfield_os::socket::{
-    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on, unix_socket,
+    ConnectProgress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on,
+    unix_socket,
 };
 use farfield_user::{Backlog, ConnectionKey, ConnectionSlot, Datagrams, Failure, Transport, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -52,7 +53,7 @@ pub(crate) struct SocketsTransport {
     peers: Option<Peers>,
     /// The Unix socket that connections go to in place of the target.
     unix: Option<SocketAddrUnix>,
-    sources: Sources,
+    sources: SourceAddresses,
     /// Nagle's algorithm is switched off: requests on a persistent connection must not wait for ACKs; a
     /// single request never does.
     no_delay: bool,
@@ -101,7 +102,7 @@ pub(crate) enum Read {
     /// The number of bytes, and the kernel's timestamp of their arrival in nanoseconds since 1970.
     Bytes(usize, Option<u64>),
     /// Datagrams, which came together.
-    Datagrams(Received),
+    Datagrams(DatagramRead),
     Nothing,
     Closed,
     Failed(Failure),
@@ -111,7 +112,7 @@ impl SocketsTransport {
     pub fn new(
         clock: Clock,
         target: SocketAddr,
-        sources: Sources,
+        sources: SourceAddresses,
         no_delay: bool,
         open_max: u64,
         samples: SampleSender,
@@ -322,7 +323,7 @@ impl SocketsTransport {
                 Some(unix) => begin_connect(&fd, unix)?,
                 None => begin_connect(&fd, &server)?,
             };
-            let connected = (progress == Progress::Connected).then(|| self.established(&fd, begun));
+            let connected = (progress == ConnectProgress::Connected).then(|| self.established(&fd, begun));
             self.keep(key, fd, server, connected.is_none().then_some(begun), None)?;
             if let (Some(peers), Some(_)) = (&mut self.peers, connected) {
                 peers.note_established(key.serial);
@@ -577,7 +578,7 @@ fn read_datagrams(socket: &Socket, buffer: &mut [u8]) -> Read {
         return match datagram_socket::receive(&socket.fd, buffer) {
             // An empty datagram is none of QUIC's. That an earlier one was too long for the path is reported
             // once.
-            Ok(Received { count: 0, .. }) | Err(Errno::MSGSIZE) => continue,
+            Ok(DatagramRead { count: 0, .. }) | Err(Errno::MSGSIZE) => continue,
             Ok(received) => Read::Datagrams(received),
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
             Err(errno) => Read::Failed(failure(errno)),

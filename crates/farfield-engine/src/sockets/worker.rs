@@ -27,7 +27,7 @@ use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
-use farfield_os::datagram_socket::Received;
+use farfield_os::datagram_socket::DatagramRead;
 use farfield_user::{ConnectionKey, Failure, Population};
 use rustix::event::epoll::{self, Event, EventFlags};
 use std::collections::VecDeque;
@@ -225,7 +225,7 @@ impl Worker {
                         let more = filled == READ_BUFFER || ending;
                         What::Bytes { bytes, more, writable, ending }
                     }
-                    Read::Datagrams(Received { count, segment_bytes, ecn, stamp_unix_ns }) => {
+                    Read::Datagrams(DatagramRead { count, segment_bytes, ecn, stamp_unix_ns }) => {
                         stamp = stamp_unix_ns;
                         let bytes = filled..filled + count;
                         filled += count;
@@ -332,7 +332,7 @@ impl Worker {
                     self.population.handle_received(&mut self.transport, now, key, &self.more[..count]);
                     self.record_reaction(before, now);
                 }
-                Read::Datagrams(Received { count, segment_bytes, ecn, stamp_unix_ns }) => {
+                Read::Datagrams(DatagramRead { count, segment_bytes, ecn, stamp_unix_ns }) => {
                     let now = self.transport.arrivals.instant(stamp_unix_ns, now);
                     room = room.saturating_sub(count);
                     let bytes = &self.more[..count];

@@ -11,7 +11,7 @@ use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::beside::Beside;
 use farfield_engine::emulated::Emulated;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
-use farfield_engine::{Output, Placement, Plane, RunDirectory, Settings};
+use farfield_engine::{Output, Placement, Plane, RunDirectory, RunSettings};
 use farfield_measure::samples::{Keep, read_samples};
 use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
 use farfield_net::LinkModel;
@@ -171,7 +171,7 @@ impl Scene {
         }
     }
 
-    fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> Settings {
+    fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> RunSettings {
         let load: LoadSpec = toml::from_str(&self.load).expect("a load");
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
@@ -194,7 +194,7 @@ impl Scene {
             load_words: String::new(),
             started_at: String::new(),
         };
-        Settings {
+        RunSettings {
             flows: Flow::only(
                 load.resolve(nothing).expect("a load"),
                 Itinerary::pages(requests, &[target]).expect("a book"),

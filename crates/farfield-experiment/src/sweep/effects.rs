@@ -82,14 +82,14 @@ pub struct EffectChange {
 }
 
 /// The numbers of a metric: for each point those of the complete blocks, on the scale on which they add.
-pub(super) struct Table<'a> {
+pub(super) struct MetricTable<'a> {
     pub factors: &'a [Factor],
     pub points: &'a [Point],
     pub numbers: Vec<Vec<f64>>,
 }
 
 /// The effects on a metric, of a full factorial design.
-pub(super) fn effects(metric: &str, scale: Scale, table: &Table) -> MetricEffects {
+pub(super) fn effects(metric: &str, scale: Scale, table: &MetricTable) -> MetricEffects {
     let blocks = table.blocks();
     let unknown = |reason: &str| MetricEffects {
         metric: metric.to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn effects(metric: &str, scale: Scale, table: &Table) -> MetricEffect
     MetricEffects { metric: metric.to_owned(), blocks: blocks as u32, variation, changes, unknown: None }
 }
 
-impl Table<'_> {
+impl MetricTable<'_> {
     fn blocks(&self) -> usize {
         self.numbers.iter().map(Vec::len).min().unwrap_or(0)
     }
@@ -165,7 +165,7 @@ impl Table<'_> {
 
 /// Sums of squares, and the variance of the error.
 struct Analysis<'a> {
-    table: &'a Table<'a>,
+    table: &'a MetricTable<'a>,
     mean: f64,
     total: f64,
     of_cells: f64,
@@ -175,7 +175,7 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    fn of<'a>(table: &'a Table<'a>) -> Analysis<'a> {
+    fn of<'a>(table: &'a MetricTable<'a>) -> Analysis<'a> {
         let (points, blocks) = (table.points.len() as f64, table.blocks());
         let mean = table.mean(|_| true);
         let squares =

@@ -3,7 +3,7 @@
 
 use super::claims::{ClaimReport, judge};
 use super::doubts::{Doubt, doubts};
-use super::effects::{MetricEffects, Table, effects};
+use super::effects::{MetricEffects, MetricTable, effects};
 use super::factor::{Factor, Setting};
 use super::lengths::{Course, LengthReport};
 use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
@@ -203,7 +203,7 @@ impl SweepReport {
         let is_factorial = plan.layout == Layout::Full && !plan.factors.is_empty();
         let effects = metrics.iter().filter(|_| is_factorial).map(|(metric, scale)| {
             let numbers = complete_blocks(plan.points.len(), &runs, metric);
-            let table = Table { factors: &plan.factors, points: &plan.points, numbers };
+            let table = MetricTable { factors: &plan.factors, points: &plan.points, numbers };
             effects(metric, *scale, &table)
         });
         let effects = effects.collect();

@@ -14,7 +14,7 @@ use farfield_base::random::{Purpose, Stream};
 use farfield_base::{Duration, Instant};
 
 /// Values gathered on one walk along all users' requests.
-pub(super) struct Gathered {
+pub(super) struct RequestWalk {
     rng: Stream,
     thresholds: Thresholds,
     pub(super) starts: Vec<Instant>,
@@ -30,10 +30,10 @@ pub(super) struct Gathered {
     pub(super) site: SiteTally,
 }
 
-impl Gathered {
-    pub(super) fn new(visits: &Visits, settings: &FitSettings) -> Gathered {
+impl RequestWalk {
+    pub(super) fn new(visits: &Visits, settings: &FitSettings) -> RequestWalk {
         let reservoir = || Reservoir::new(settings.values);
-        Gathered {
+        RequestWalk {
             rng: settings.seed.stream(Purpose::User, 0),
             thresholds: settings.thresholds,
             starts: Vec::new(),

@@ -15,7 +15,7 @@ pub use whittle::{local_whittle, local_whittle_bandwidth, noise_whittle};
 
 /// Estimator of the Hurst parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum HurstEstimator {
     /// The variance of averages over longer and longer blocks.
     AggregatedVariance,
     /// The range of sums over their deviation.
@@ -32,7 +32,7 @@ pub enum Method {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HurstEstimate {
     /// The estimator.
-    pub method: Method,
+    pub method: HurstEstimator,
     /// The estimate.
     pub hurst: f64,
     /// Standard error where theory has one.

@@ -13,13 +13,14 @@ use farfield_base::Rule;
 /// The reader's position in the coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunked {
-    /// In `Step::Data`: bytes of data to come. In `Step::Size` and up to the line's end: the size so far.
+    /// In `ChunkPosition::Data`: bytes of data to come. In `ChunkPosition::Size` and up to the line's end: the
+    /// size so far.
     left: u64,
-    step: Step,
+    step: ChunkPosition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ChunkPosition {
     /// Before the first digit of a size.
     SizeFirst,
     /// In a size.
@@ -54,7 +55,7 @@ enum Step {
 
 /// The part of the body after the framing that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum ChunkPart {
     /// More of the framing.
     Framing,
     /// So many bytes of data, at least 1; pass [`Chunked::took`] how many were read.
@@ -65,19 +66,19 @@ pub(super) enum Next {
 
 impl Chunked {
     /// At the beginning of a body.
-    pub(super) const START: Chunked = Chunked { left: 0, step: Step::SizeFirst };
+    pub(super) const START: Chunked = Chunked { left: 0, step: ChunkPosition::SizeFirst };
 
     /// Reads framing up to the next data, the end of the body or the end of `bytes`: the bytes it took, and
     /// what comes after them.
-    pub(super) fn skip(&mut self, bytes: &[u8]) -> Result<(usize, Next), Malformed> {
+    pub(super) fn skip(&mut self, bytes: &[u8]) -> Result<(usize, ChunkPart), Malformed> {
         let mut taken = 0;
         loop {
             match self.step {
-                Step::Data => return Ok((taken, Next::Data(self.left))),
-                Step::Over => return Ok((taken, Next::Over)),
+                ChunkPosition::Data => return Ok((taken, ChunkPart::Data(self.left))),
+                ChunkPosition::Over => return Ok((taken, ChunkPart::Over)),
                 _ => {}
             }
-            let Some(&byte) = bytes.get(taken) else { return Ok((taken, Next::Framing)) };
+            let Some(&byte) = bytes.get(taken) else { return Ok((taken, ChunkPart::Framing)) };
             self.step = self.after(byte).ok_or(Malformed::BadChunk)?;
             taken += 1;
         }
@@ -94,12 +95,14 @@ impl Chunked {
         });
         let (wrong, section) = match self.step {
             _ if !is_wrong => ("what stands between two chunks exceeds the limit of a head", "RFC 9112 §7.1"),
-            Step::SizeFirst | Step::Size | Step::SizePadding => {
+            ChunkPosition::SizeFirst | ChunkPosition::Size | ChunkPosition::SizePadding => {
                 ("a chunk's size is no hexadecimal number of 64 bits", "RFC 9112 §7.1")
             }
-            Step::Extension => ("a chunk's extension has a character that it cannot have", "RFC 9112 §7.1.1"),
-            Step::SizeLf => ("the line of a chunk's size does not end with CRLF", "RFC 9112 §7.1"),
-            Step::Data | Step::DataCr | Step::DataLf => {
+            ChunkPosition::Extension => {
+                ("a chunk's extension has a character that it cannot have", "RFC 9112 §7.1.1")
+            }
+            ChunkPosition::SizeLf => ("the line of a chunk's size does not end with CRLF", "RFC 9112 §7.1"),
+            ChunkPosition::Data | ChunkPosition::DataCr | ChunkPosition::DataLf => {
                 ("a chunk's data is not followed by CRLF", "RFC 9112 §7.1")
             }
             _ => ("the trailer section cannot be read", "RFC 9112 §7.1.2"),
@@ -111,40 +114,44 @@ impl Chunked {
     pub(super) fn took(&mut self, bytes: u64) {
         self.left -= bytes;
         if self.left == 0 {
-            self.step = Step::DataCr;
+            self.step = ChunkPosition::DataCr;
         }
     }
 
     /// The step after `byte`; none if it must not stand here.
-    fn after(&mut self, byte: u8) -> Option<Step> {
+    fn after(&mut self, byte: u8) -> Option<ChunkPosition> {
         Some(match (self.step, byte) {
             // chunk = chunk-size [ chunk-ext ] CRLF chunk-data CRLF; chunk-size = 1*HEXDIG
-            (Step::SizeFirst | Step::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            (ChunkPosition::SizeFirst | ChunkPosition::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 self.left = push_hex(self.left, byte)?;
-                Step::Size
+                ChunkPosition::Size
             }
-            (Step::Size | Step::SizePadding, b' ' | b'\t') => Step::SizePadding,
-            (Step::Size | Step::SizePadding, b';') => Step::Extension,
-            (Step::Size | Step::SizePadding | Step::Extension, b'\r') => Step::SizeLf,
-            (Step::Extension, byte) if in_text(byte) => Step::Extension,
+            (ChunkPosition::Size | ChunkPosition::SizePadding, b' ' | b'\t') => ChunkPosition::SizePadding,
+            (ChunkPosition::Size | ChunkPosition::SizePadding, b';') => ChunkPosition::Extension,
+            (ChunkPosition::Size | ChunkPosition::SizePadding | ChunkPosition::Extension, b'\r') => {
+                ChunkPosition::SizeLf
+            }
+            (ChunkPosition::Extension, byte) if in_text(byte) => ChunkPosition::Extension,
             // last-chunk = 1*"0" [ chunk-ext ] CRLF
-            (Step::SizeLf, b'\n') if self.left == 0 => Step::TrailerFirst,
-            (Step::SizeLf, b'\n') => Step::Data,
-            (Step::DataCr, b'\r') => Step::DataLf,
-            (Step::DataLf, b'\n') => Step::SizeFirst,
+            (ChunkPosition::SizeLf, b'\n') if self.left == 0 => ChunkPosition::TrailerFirst,
+            (ChunkPosition::SizeLf, b'\n') => ChunkPosition::Data,
+            (ChunkPosition::DataCr, b'\r') => ChunkPosition::DataLf,
+            (ChunkPosition::DataLf, b'\n') => ChunkPosition::SizeFirst,
             // trailer-section = *( field-line CRLF ), then a CRLF ends the body
-            (Step::TrailerFirst | Step::TrailerNext, b'\r') => Step::LastLf,
-            (Step::TrailerFirst | Step::TrailerNext, b'\n') => Step::Over,
-            (Step::LastLf, b'\n') => Step::Over,
+            (ChunkPosition::TrailerFirst | ChunkPosition::TrailerNext, b'\r') => ChunkPosition::LastLf,
+            (ChunkPosition::TrailerFirst | ChunkPosition::TrailerNext, b'\n') => ChunkPosition::Over,
+            (ChunkPosition::LastLf, b'\n') => ChunkPosition::Over,
             // 5.2: obs-fold continues the field before it
-            (Step::TrailerNext, b' ' | b'\t') => Step::TrailerValue,
-            (Step::TrailerFirst | Step::TrailerNext | Step::TrailerName, byte) if in_token(byte) => {
-                Step::TrailerName
+            (ChunkPosition::TrailerNext, b' ' | b'\t') => ChunkPosition::TrailerValue,
+            (ChunkPosition::TrailerFirst | ChunkPosition::TrailerNext | ChunkPosition::TrailerName, byte)
+                if in_token(byte) =>
+            {
+                ChunkPosition::TrailerName
             }
-            (Step::TrailerName, b':') => Step::TrailerValue,
-            (Step::TrailerValue, b'\r') => Step::TrailerLf,
-            (Step::TrailerValue | Step::TrailerLf, b'\n') => Step::TrailerNext,
-            (Step::TrailerValue, byte) if in_text(byte) => Step::TrailerValue,
+            (ChunkPosition::TrailerName, b':') => ChunkPosition::TrailerValue,
+            (ChunkPosition::TrailerValue, b'\r') => ChunkPosition::TrailerLf,
+            (ChunkPosition::TrailerValue | ChunkPosition::TrailerLf, b'\n') => ChunkPosition::TrailerNext,
+            (ChunkPosition::TrailerValue, byte) if in_text(byte) => ChunkPosition::TrailerValue,
             _ => return None,
         })
     }

@@ -9,12 +9,12 @@
 //!
 //! Sources: RFC 9112 for messages, RFC 9110 for what they mean.
 
-use super::chunked::{Chunked, Next};
+use super::chunked::{ChunkPart, Chunked};
 use super::fields::Fields;
 use super::head::{self, Answering, Framing, Head};
 use super::known_head::KnownHead;
 use super::malformed::Malformed;
-use super::scan::{self, Found, Scan};
+use super::scan::{self, Scan, ScanResult};
 use farfield_base::{Detail, Rule};
 
 /// Limits on a reply.
@@ -70,7 +70,7 @@ pub struct ReplyReader {
     /// A head whose end has not come, or came with the last step, if it was split; else empty, and without
     /// memory.
     gathered: Vec<u8>,
-    state: State,
+    state: BodyState,
     body_bytes: u64,
     reply_bytes: u64,
     /// Bytes since the reply began or, if later, since the last byte of body: what `Limits::head_bytes`
@@ -82,7 +82,7 @@ pub struct ReplyReader {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum BodyState {
     /// Before a head.
     Between,
     /// Before a head, behind the CR of a blank line.
@@ -98,7 +98,7 @@ enum State {
 }
 
 /// The result of [`ReplyReader::read`].
-type Step<'b> = Result<(usize, Event<'b>), Malformed>;
+type ReadResult<'b> = Result<(usize, Event<'b>), Malformed>;
 
 impl Default for ReplyReader {
     fn default() -> ReplyReader {
@@ -111,7 +111,7 @@ impl ReplyReader {
     pub const fn new() -> ReplyReader {
         ReplyReader {
             gathered: Vec::new(),
-            state: State::Between,
+            state: BodyState::Between,
             body_bytes: 0,
             reply_bytes: 0,
             bodiless_bytes: 0,
@@ -146,17 +146,17 @@ impl ReplyReader {
         answering: Answering,
         limits: &Limits,
     ) -> Result<(usize, Event<'b>), Malformed> {
-        if !self.gathered.is_empty() && !matches!(self.state, State::Head(_)) {
+        if !self.gathered.is_empty() && !matches!(self.state, BodyState::Head(_)) {
             self.gathered = Vec::new();
         }
         match self.state {
-            State::Length(0) => Ok((0, Event::Done(self.end()))),
+            BodyState::Length(0) => Ok((0, Event::Done(self.end()))),
             _ if bytes.is_empty() => Ok((0, Event::NeedMore)),
-            State::Between | State::BlankLine => self.begin(known, bytes, answering, limits),
-            State::Head(scan) => self.go_on_with_head(bytes, scan, answering, limits),
-            State::Length(left) => self.read_length(bytes, left, limits),
-            State::Chunked(chunked) => self.read_chunked(bytes, chunked, limits),
-            State::UntilClose => {
+            BodyState::Between | BodyState::BlankLine => self.begin(known, bytes, answering, limits),
+            BodyState::Head(scan) => self.go_on_with_head(bytes, scan, answering, limits),
+            BodyState::Length(left) => self.read_length(bytes, left, limits),
+            BodyState::Chunked(chunked) => self.read_chunked(bytes, chunked, limits),
+            BodyState::UntilClose => {
                 let body = self.take_body(bytes, u64::MAX, limits)?;
                 Ok((body.len(), Event::Body(body)))
             }
@@ -178,7 +178,9 @@ impl ReplyReader {
                     "Content-Length is no number, or several, or Transfer-Encoding contradicts itself";
                 Some(Detail::broken(Rule::new(wrong, "RFC 9112 §6.3")))
             }
-            (Malformed::BadChunk, State::Chunked(chunked)) => Some(Detail::broken(chunked.flaw_of(bytes))),
+            (Malformed::BadChunk, BodyState::Chunked(chunked)) => {
+                Some(Detail::broken(chunked.flaw_of(bytes)))
+            }
             _ => malformed.rule_of_http1().map(Detail::broken),
         }
     }
@@ -190,9 +192,9 @@ impl ReplyReader {
     /// [`Malformed::Truncated`] in the middle of a reply.
     pub fn finish(&mut self) -> Result<Option<Reply>, Malformed> {
         match self.state {
-            State::UntilClose | State::Length(0) => Ok(Some(self.end())),
+            BodyState::UntilClose | BodyState::Length(0) => Ok(Some(self.end())),
             // RFC 9110, 15.2: an interim reply is not the reply.
-            State::Between if self.is_idle() || matches!(self.status, 100..200) => Ok(None),
+            BodyState::Between if self.is_idle() || matches!(self.status, 100..200) => Ok(None),
             // RFC 9112, 8: incomplete without the zero-sized chunk, or with fewer bytes than announced.
             _ => Err(Malformed::Truncated),
         }
@@ -215,13 +217,13 @@ impl ReplyReader {
     /// True if no byte of a next reply was read. Blank lines belong to none: a server may send one behind a
     /// body, though it should not.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Between) && self.status == 0
+        matches!(self.state, BodyState::Between) && self.status == 0
     }
 
     /// True if a byte of a reply was read that is not over: of its head or of what follows. Neither the
     /// blank lines before a head nor interim heads count.
     pub fn is_in_reply(&self) -> bool {
-        !matches!(self.state, State::Between | State::BlankLine)
+        !matches!(self.state, BodyState::Between | BodyState::BlankLine)
     }
 
     /// The part that was read of a reply which is not over yet, for a request that fails before it is.
@@ -252,14 +254,14 @@ impl ReplyReader {
         bytes: &'b [u8],
         answering: Answering,
         limits: &Limits,
-    ) -> Step<'b> {
+    ) -> ReadResult<'b> {
         let window = self.window(bytes, limits);
         let mut blank = 0;
         for &byte in window {
             self.state = match (self.state, byte) {
-                (State::Between, b'\r') => State::BlankLine,
-                (State::Between | State::BlankLine, b'\n') => State::Between,
-                (State::BlankLine, _) => return Err(Malformed::BadHead),
+                (BodyState::Between, b'\r') => BodyState::BlankLine,
+                (BodyState::Between | BodyState::BlankLine, b'\n') => BodyState::Between,
+                (BodyState::BlankLine, _) => return Err(Malformed::BadHead),
                 _ => break,
             };
             blank += 1;
@@ -277,12 +279,12 @@ impl ReplyReader {
         }
         let mut scan = Scan::START;
         match scan.read(rest, limits.head_fields) {
-            Found::Bad => return Err(Malformed::BadHead),
-            Found::TooMany => return Err(Malformed::HeadTooLarge),
-            Found::More | Found::End(_) => {}
+            ScanResult::Bad => return Err(Malformed::BadHead),
+            ScanResult::TooMany => return Err(Malformed::HeadTooLarge),
+            ScanResult::More | ScanResult::End(_) => {}
         }
         self.gathered.extend_from_slice(rest);
-        self.state = State::Head(scan);
+        self.state = BodyState::Head(scan);
         self.need_more(window.len(), limits, Malformed::HeadTooLarge)
     }
 
@@ -297,15 +299,15 @@ impl ReplyReader {
         mut scan: Scan,
         answering: Answering,
         limits: &Limits,
-    ) -> Step<'b> {
+    ) -> ReadResult<'b> {
         let window = self.window(bytes, limits);
         let end = match scan.read(window, limits.head_fields) {
-            Found::Bad => return Err(Malformed::BadHead),
-            Found::TooMany => return Err(Malformed::HeadTooLarge),
-            Found::More => None,
-            Found::End(end) => Some(end),
+            ScanResult::Bad => return Err(Malformed::BadHead),
+            ScanResult::TooMany => return Err(Malformed::HeadTooLarge),
+            ScanResult::More => None,
+            ScanResult::End(end) => Some(end),
         };
-        self.state = State::Head(scan);
+        self.state = BodyState::Head(scan);
         let piece = &window[..end.unwrap_or(window.len())];
         self.gathered.extend_from_slice(piece);
         if end.is_some() {
@@ -323,38 +325,38 @@ impl ReplyReader {
         // RFC 9110, 15.2: any number of interim replies comes before the final one. 101 is the last of this
         // protocol (15.2.2).
         if head.status < 200 && head.status != 101 {
-            self.state = State::Between;
+            self.state = BodyState::Between;
             return (length, Event::Interim(head.status));
         }
         self.persistent = head.persistent;
         self.state = match head.framing {
-            Framing::NoBody => State::Length(0),
-            Framing::Length(bytes) => State::Length(bytes),
-            Framing::Chunked => State::Chunked(Chunked::START),
-            Framing::UntilClose => State::UntilClose,
+            Framing::NoBody => BodyState::Length(0),
+            Framing::Length(bytes) => BodyState::Length(bytes),
+            Framing::Chunked => BodyState::Chunked(Chunked::START),
+            Framing::UntilClose => BodyState::UntilClose,
         };
         (length, Event::Head(head))
     }
 
     /// Reads a body with `left` bytes to come.
-    fn read_length<'b>(&mut self, bytes: &'b [u8], left: u64, limits: &Limits) -> Step<'b> {
+    fn read_length<'b>(&mut self, bytes: &'b [u8], left: u64, limits: &Limits) -> ReadResult<'b> {
         let body = self.take_body(bytes, left, limits)?;
-        self.state = State::Length(left - body.len() as u64);
+        self.state = BodyState::Length(left - body.len() as u64);
         Ok((body.len(), Event::Body(body)))
     }
 
     /// Reads a chunked body: framing up to the next data, and of that what is there.
-    fn read_chunked<'b>(&mut self, bytes: &'b [u8], mut chunked: Chunked, limits: &Limits) -> Step<'b> {
+    fn read_chunked<'b>(&mut self, bytes: &'b [u8], mut chunked: Chunked, limits: &Limits) -> ReadResult<'b> {
         let window = self.window(bytes, limits);
         let (framing, next) = chunked.skip(window)?;
-        self.state = State::Chunked(chunked);
+        self.state = BodyState::Chunked(chunked);
         match next {
-            Next::Framing => self.need_more(framing, limits, Malformed::BadChunk),
-            Next::Over => {
+            ChunkPart::Framing => self.need_more(framing, limits, Malformed::BadChunk),
+            ChunkPart::Over => {
                 self.count_bodiless(framing);
                 Ok((framing, Event::Done(self.end())))
             }
-            Next::Data(left) => {
+            ChunkPart::Data(left) => {
                 self.count_bodiless(framing);
                 let data = &bytes[framing..];
                 if data.is_empty() {
@@ -362,7 +364,7 @@ impl ReplyReader {
                 }
                 let body = self.take_body(data, left, limits)?;
                 chunked.took(body.len() as u64);
-                self.state = State::Chunked(chunked);
+                self.state = BodyState::Chunked(chunked);
                 Ok((framing + body.len(), Event::Body(body)))
             }
         }
@@ -390,7 +392,7 @@ impl ReplyReader {
     }
 
     /// Takes `taken` bytes of a window that made no event; if that was all that may pass, this is `too_long`.
-    fn need_more<'b>(&mut self, taken: usize, limits: &Limits, too_long: Malformed) -> Step<'b> {
+    fn need_more<'b>(&mut self, taken: usize, limits: &Limits, too_long: Malformed) -> ReadResult<'b> {
         self.count_bodiless(taken);
         if self.bodiless_bytes >= limits.head_bytes { Err(too_long) } else { Ok((taken, Event::NeedMore)) }
     }

@@ -12,14 +12,14 @@ use farfield_base::{Detail, Rule};
 /// A scan of one head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scan {
-    step: Step,
+    step: HeadPosition,
     /// Fields begun.
     fields: u16,
 }
 
 /// The scan's position in a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum HeadPosition {
     /// In `HTTP/1.x `, behind so many of its characters.
     Version(u8),
     /// In the status code, behind so many of its digits.
@@ -48,7 +48,7 @@ enum Step {
 
 /// The result of a scan of the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ScanResult {
     /// All bytes fit, and the head goes on.
     More,
     /// The head ends with this many of the bytes.
@@ -61,23 +61,24 @@ pub(super) enum Found {
 
 impl Scan {
     /// Before a head.
-    pub const START: Scan = Scan { step: Step::Version(0), fields: 0 };
+    pub const START: Scan = Scan { step: HeadPosition::Version(0), fields: 0 };
 
     /// Goes through `bytes`, up to the end of the head or the field that is one more than `fields_max`.
-    pub fn read(&mut self, bytes: &[u8], fields_max: u16) -> Found {
+    pub fn read(&mut self, bytes: &[u8], fields_max: u16) -> ScanResult {
         for (place, &byte) in bytes.iter().enumerate() {
-            let Some(next) = self.step.after(byte) else { return Found::Bad };
-            let begins = next == Step::Name && matches!(self.step, Step::FirstLine | Step::NextLine);
+            let Some(next) = self.step.after(byte) else { return ScanResult::Bad };
+            let begins = next == HeadPosition::Name
+                && matches!(self.step, HeadPosition::FirstLine | HeadPosition::NextLine);
             self.step = next;
-            if next == Step::Over {
-                return Found::End(place + 1);
+            if next == HeadPosition::Over {
+                return ScanResult::End(place + 1);
             }
             if begins && self.fields == fields_max {
-                return Found::TooMany;
+                return ScanResult::TooMany;
             }
             self.fields += u16::from(begins);
         }
-        Found::More
+        ScanResult::More
     }
 }
 
@@ -95,59 +96,69 @@ pub(super) fn flaw_of(head: &[u8]) -> Option<Detail> {
     let begin = head[..place].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let line = &head[begin..=place];
     let shown = match step {
-        Step::Value => line.split(|byte| *byte == b':').next().unwrap_or_default(),
-        Step::Version(_) => head.split(|byte| *byte == b'\n').next().unwrap_or_default(),
+        HeadPosition::Value => line.split(|byte| *byte == b':').next().unwrap_or_default(),
+        HeadPosition::Version(_) => head.split(|byte| *byte == b'\n').next().unwrap_or_default(),
         _ => line,
     };
     Some(Detail::broken(step.rule()).with(shown))
 }
 
-impl Step {
+impl HeadPosition {
     /// The rule that a byte does not keep to which cannot stand here.
     const fn rule(self) -> Rule {
         let (wrong, section) = match self {
-            Step::Version(_) => ("the reply does not begin with a status line of HTTP/1", "RFC 9112 §4"),
-            Step::Status(_) => ("the status is not three digits, from 100", "RFC 9112 §4"),
-            Step::StatusEnd | Step::Reason => {
+            HeadPosition::Version(_) => {
+                ("the reply does not begin with a status line of HTTP/1", "RFC 9112 §4")
+            }
+            HeadPosition::Status(_) => ("the status is not three digits, from 100", "RFC 9112 §4"),
+            HeadPosition::StatusEnd | HeadPosition::Reason => {
                 ("the reason phrase has a character that it cannot have", "RFC 9112 §4")
             }
-            Step::ReasonLf | Step::ValueLf | Step::LastLf | Step::Over => {
+            HeadPosition::ReasonLf | HeadPosition::ValueLf | HeadPosition::LastLf | HeadPosition::Over => {
                 ("a line ends with CR alone", "RFC 9112 §2.2")
             }
-            Step::FirstLine | Step::NextLine | Step::Name => {
+            HeadPosition::FirstLine | HeadPosition::NextLine | HeadPosition::Name => {
                 ("a field's name has a character that it cannot have, or no colon", "RFC 9112 §5")
             }
-            Step::Value => ("a field's value has a character that it cannot have", "RFC 9110 §5.5"),
+            HeadPosition::Value => ("a field's value has a character that it cannot have", "RFC 9110 §5.5"),
         };
         Rule::new(wrong, section)
     }
 
     /// The scan's position after `byte`; none if the byte must not stand here.
-    fn after(self, byte: u8) -> Option<Step> {
+    fn after(self, byte: u8) -> Option<HeadPosition> {
         Some(match (self, byte) {
             // RFC 9112, 2.3: HTTP-version = "HTTP/" DIGIT "." DIGIT
-            (Step::Version(place @ 0..7), _) if byte == b"HTTP/1."[usize::from(place)] => {
-                Step::Version(place + 1)
+            (HeadPosition::Version(place @ 0..7), _) if byte == b"HTTP/1."[usize::from(place)] => {
+                HeadPosition::Version(place + 1)
             }
-            (Step::Version(7), b'0'..=b'9') => Step::Version(8),
-            (Step::Version(8), b' ') => Step::Status(0),
+            (HeadPosition::Version(7), b'0'..=b'9') => HeadPosition::Version(8),
+            (HeadPosition::Version(8), b' ') => HeadPosition::Status(0),
             // A status has a class of 1 and more (RFC 9110, 15).
-            (Step::Status(0), b'1'..=b'9') => Step::Status(1),
-            (Step::Status(1), b'0'..=b'9') => Step::Status(2),
-            (Step::Status(2), b'0'..=b'9') => Step::StatusEnd,
-            (Step::StatusEnd, b' ') => Step::Reason,
-            (Step::StatusEnd | Step::Reason, b'\r') => Step::ReasonLf,
-            (Step::StatusEnd | Step::Reason | Step::ReasonLf, b'\n') => Step::FirstLine,
-            (Step::Reason, byte) if in_text(byte) => Step::Reason,
-            (Step::FirstLine | Step::NextLine, b'\r') => Step::LastLf,
-            (Step::FirstLine | Step::NextLine | Step::LastLf, b'\n') => Step::Over,
+            (HeadPosition::Status(0), b'1'..=b'9') => HeadPosition::Status(1),
+            (HeadPosition::Status(1), b'0'..=b'9') => HeadPosition::Status(2),
+            (HeadPosition::Status(2), b'0'..=b'9') => HeadPosition::StatusEnd,
+            (HeadPosition::StatusEnd, b' ') => HeadPosition::Reason,
+            (HeadPosition::StatusEnd | HeadPosition::Reason, b'\r') => HeadPosition::ReasonLf,
+            (HeadPosition::StatusEnd | HeadPosition::Reason | HeadPosition::ReasonLf, b'\n') => {
+                HeadPosition::FirstLine
+            }
+            (HeadPosition::Reason, byte) if in_text(byte) => HeadPosition::Reason,
+            (HeadPosition::FirstLine | HeadPosition::NextLine, b'\r') => HeadPosition::LastLf,
+            (HeadPosition::FirstLine | HeadPosition::NextLine | HeadPosition::LastLf, b'\n') => {
+                HeadPosition::Over
+            }
             // 5.2: obs-fold continues the field before it.
-            (Step::NextLine, b' ' | b'\t') => Step::Value,
-            (Step::FirstLine | Step::NextLine | Step::Name, byte) if in_token(byte) => Step::Name,
-            (Step::Name, b':') => Step::Value,
-            (Step::Value, b'\r') => Step::ValueLf,
-            (Step::Value | Step::ValueLf, b'\n') => Step::NextLine,
-            (Step::Value, byte) if in_text(byte) => Step::Value,
+            (HeadPosition::NextLine, b' ' | b'\t') => HeadPosition::Value,
+            (HeadPosition::FirstLine | HeadPosition::NextLine | HeadPosition::Name, byte)
+                if in_token(byte) =>
+            {
+                HeadPosition::Name
+            }
+            (HeadPosition::Name, b':') => HeadPosition::Value,
+            (HeadPosition::Value, b'\r') => HeadPosition::ValueLf,
+            (HeadPosition::Value | HeadPosition::ValueLf, b'\n') => HeadPosition::NextLine,
+            (HeadPosition::Value, byte) if in_text(byte) => HeadPosition::Value,
             _ => return None,
         })
     }
@@ -160,14 +171,14 @@ mod tests {
     use proptest::prelude::*;
 
     /// The verdict of httparse on the beginning of a head.
-    fn by_httparse(bytes: &[u8]) -> Found {
+    fn by_httparse(bytes: &[u8]) -> ScanResult {
         let mut config = ParserConfig::default();
         config.allow_obsolete_multiline_headers_in_responses(true);
         let mut slots = [httparse::EMPTY_HEADER; 256];
         match config.parse_response(&mut Response::new(&mut slots), bytes) {
-            Ok(Status::Complete(length)) => Found::End(length),
-            Ok(Status::Partial) => Found::More,
-            Err(_) => Found::Bad,
+            Ok(Status::Complete(length)) => ScanResult::End(length),
+            Ok(Status::Partial) => ScanResult::More,
+            Err(_) => ScanResult::Bad,
         }
     }
 
@@ -178,21 +189,21 @@ mod tests {
             let found = scan.read(&head[end - 1..end], 256);
             let known = by_httparse(&head[..end]);
             match (found, known) {
-                (Found::Bad, Found::Bad) => return,
-                (Found::Bad, _) => {
+                (ScanResult::Bad, ScanResult::Bad) => return,
+                (ScanResult::Bad, _) => {
                     // A fault is one whatever follows.
                     let whole = [&head[..end], b"\r\n\r\n"].concat();
                     let longer = [&head[..end], b"200 OK\r\n\r\n"].concat();
                     let judged = (by_httparse(&whole), by_httparse(&longer));
                     assert_eq!(
                         judged,
-                        (Found::Bad, Found::Bad),
+                        (ScanResult::Bad, ScanResult::Bad),
                         "{:?}",
                         head[..end].escape_ascii().to_string()
                     );
                     return;
                 }
-                (Found::End(_), Found::End(length)) => return assert_eq!(length, end),
+                (ScanResult::End(_), ScanResult::End(length)) => return assert_eq!(length, end),
                 (found, known) => {
                     assert_eq!(found, known, "{}", head[..end].escape_ascii());
                 }

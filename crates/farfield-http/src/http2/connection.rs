@@ -63,7 +63,7 @@ pub struct Connection {
     frame_bytes_max: u32,
     stream_window_bytes: u32,
     frames: FrameReader,
-    place: Place,
+    place: ReceivePosition,
     decoder: Decoder,
     /// The header block that CONTINUATION frames go on with.
     block: Option<Block>,
@@ -75,7 +75,7 @@ pub struct Connection {
     send: SendWindow,
     receive: ReceiveWindow,
     streams: Streams,
-    table: send::Table,
+    table: send::EncoderTable,
     /// The last stream of the server's GOAWAY.
     going_away: Option<u32>,
     /// The code of that.
@@ -98,7 +98,7 @@ pub struct Connection {
 
 /// The place in the bytes that come.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ReceivePosition {
     /// Before a frame, or in its header.
     Between,
     /// In a payload that is handled as a whole.
@@ -143,7 +143,7 @@ impl Connection {
             frame_bytes_max,
             stream_window_bytes: stream_window,
             frames: FrameReader::default(),
-            place: Place::Between,
+            place: ReceivePosition::Between,
             decoder: Decoder::new(settings.header_table_bytes),
             block: None,
             peer: Peer::UNKNOWN,
@@ -152,11 +152,11 @@ impl Connection {
             send: SendWindow::new(DEFAULT_WINDOW),
             receive: ReceiveWindow::new(connection_window),
             streams: Streams::default(),
-            table: send::Table::NEW,
+            table: send::EncoderTable::NEW,
             going_away: None,
             goaway: ErrorCode::NO_ERROR,
             ended: None,
-            frame: Header { length: 0, kind: frame::Kind::Settings, flags: 0, stream: 0 },
+            frame: Header { length: 0, kind: frame::FrameType::Settings, flags: 0, stream: 0 },
             words: None,
             allowance: Allowance::FULL,
             late: Late::new(connection_window),
@@ -222,7 +222,7 @@ impl Connection {
     /// [`ConnectionError::NotHttp2`] if it never sent its SETTINGS, and [`ConnectionError::Truncated`] if a
     /// frame or a reply is not over.
     pub fn finish(&self) -> Result<(), ConnectionError> {
-        let between = matches!(self.place, Place::Between) && self.frames.is_between();
+        let between = matches!(self.place, ReceivePosition::Between) && self.frames.is_between();
         match self.is_begun {
             _ if !between || self.block.is_some() || self.streams.len() > 0 => {
                 Err(ConnectionError::Truncated)
@@ -264,8 +264,8 @@ impl Connection {
     pub fn reading(&self) -> Option<StreamId> {
         match (&self.block, self.place) {
             (Some(block), _) => Some(StreamId(block.stream)),
-            (None, Place::Data(data)) => Some(StreamId(data.stream)),
-            (None, Place::Payload(header)) if header.kind == frame::Kind::Headers => {
+            (None, ReceivePosition::Data(data)) => Some(StreamId(data.stream)),
+            (None, ReceivePosition::Payload(header)) if header.kind == frame::FrameType::Headers => {
                 Some(StreamId(header.stream))
             }
             _ => None,

@@ -28,7 +28,7 @@ pub(super) const PRIORITY: u8 = 0x20;
 
 /// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameType {
     Data,
     Headers,
     Priority,
@@ -43,39 +43,39 @@ pub(super) enum Kind {
     Unknown,
 }
 
-impl Kind {
-    const ALL: [Kind; 10] = [
-        Kind::Data,
-        Kind::Headers,
-        Kind::Priority,
-        Kind::RstStream,
-        Kind::Settings,
-        Kind::PushPromise,
-        Kind::Ping,
-        Kind::GoAway,
-        Kind::WindowUpdate,
-        Kind::Continuation,
+impl FrameType {
+    const ALL: [FrameType; 10] = [
+        FrameType::Data,
+        FrameType::Headers,
+        FrameType::Priority,
+        FrameType::RstStream,
+        FrameType::Settings,
+        FrameType::PushPromise,
+        FrameType::Ping,
+        FrameType::GoAway,
+        FrameType::WindowUpdate,
+        FrameType::Continuation,
     ];
 
     /// The name in the RFC.
     const fn name(self) -> &'static str {
         match self {
-            Kind::Data => "DATA",
-            Kind::Headers => "HEADERS",
-            Kind::Priority => "PRIORITY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::PushPromise => "PUSH_PROMISE",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Continuation => "CONTINUATION",
-            Kind::Unknown => "a frame of an unknown kind",
+            FrameType::Data => "DATA",
+            FrameType::Headers => "HEADERS",
+            FrameType::Priority => "PRIORITY",
+            FrameType::RstStream => "RST_STREAM",
+            FrameType::Settings => "SETTINGS",
+            FrameType::PushPromise => "PUSH_PROMISE",
+            FrameType::Ping => "PING",
+            FrameType::GoAway => "GOAWAY",
+            FrameType::WindowUpdate => "WINDOW_UPDATE",
+            FrameType::Continuation => "CONTINUATION",
+            FrameType::Unknown => "a frame of an unknown kind",
         }
     }
 
-    fn of(code: u8) -> Kind {
-        Kind::ALL.get(usize::from(code)).copied().unwrap_or(Kind::Unknown)
+    fn of(code: u8) -> FrameType {
+        FrameType::ALL.get(usize::from(code)).copied().unwrap_or(FrameType::Unknown)
     }
 }
 
@@ -84,7 +84,7 @@ impl Kind {
 pub(super) struct Header {
     /// Bytes of payload.
     pub length: u32,
-    pub kind: Kind,
+    pub kind: FrameType,
     pub flags: u8,
     /// 0 for the connection.
     pub stream: u32,
@@ -95,7 +95,7 @@ impl Header {
         let [a, b, c, kind, flags, stream @ ..] = bytes;
         Header {
             length: u32::from_be_bytes([0, a, b, c]),
-            kind: Kind::of(kind),
+            kind: FrameType::of(kind),
             flags,
             // The highest bit is reserved and ignored.
             stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
@@ -112,25 +112,25 @@ impl Header {
             return Err(ConnectionError::FrameTooLarge);
         }
         let on_stream = match self.kind {
-            Kind::Data | Kind::Headers | Kind::Priority | Kind::RstStream => Some(true),
-            Kind::PushPromise | Kind::Continuation => Some(true),
-            Kind::Settings | Kind::Ping | Kind::GoAway => Some(false),
-            Kind::WindowUpdate | Kind::Unknown => None,
+            FrameType::Data | FrameType::Headers | FrameType::Priority | FrameType::RstStream => Some(true),
+            FrameType::PushPromise | FrameType::Continuation => Some(true),
+            FrameType::Settings | FrameType::Ping | FrameType::GoAway => Some(false),
+            FrameType::WindowUpdate | FrameType::Unknown => None,
         };
         if on_stream.is_some_and(|on_stream| on_stream != (self.stream != 0)) {
             return Err(ConnectionError::WrongStream);
         }
         let padding = u32::from(self.has(PADDED));
         let fits = match self.kind {
-            Kind::Data => self.length >= padding,
-            Kind::Headers => self.length >= padding + if self.has(PRIORITY) { 5 } else { 0 },
-            Kind::Priority => self.length == 5,
-            Kind::RstStream | Kind::WindowUpdate => self.length == 4,
-            Kind::Settings if self.has(ACK) => self.length == 0,
-            Kind::Settings => self.length.is_multiple_of(6),
-            Kind::Ping => self.length == 8,
-            Kind::GoAway => self.length >= 8,
-            Kind::PushPromise | Kind::Continuation | Kind::Unknown => true,
+            FrameType::Data => self.length >= padding,
+            FrameType::Headers => self.length >= padding + if self.has(PRIORITY) { 5 } else { 0 },
+            FrameType::Priority => self.length == 5,
+            FrameType::RstStream | FrameType::WindowUpdate => self.length == 4,
+            FrameType::Settings if self.has(ACK) => self.length == 0,
+            FrameType::Settings => self.length.is_multiple_of(6),
+            FrameType::Ping => self.length == 8,
+            FrameType::GoAway => self.length >= 8,
+            FrameType::PushPromise | FrameType::Continuation | FrameType::Unknown => true,
         };
         if fits { Ok(()) } else { Err(ConnectionError::FrameLength) }
     }
@@ -144,24 +144,24 @@ impl fmt::Display for Header {
 }
 
 /// A frame's header.
-pub(super) fn header(length: usize, kind: Kind, flags: u8, stream: u32) -> [u8; HEADER_BYTES] {
+pub(super) fn header(length: usize, kind: FrameType, flags: u8, stream: u32) -> [u8; HEADER_BYTES] {
     let ([_, a, b, c], [d, e, f, g]) = ((length as u32).to_be_bytes(), stream.to_be_bytes());
     [a, b, c, kind as u8, flags, d, e, f, g]
 }
 
 /// Appends a frame's header.
-pub(super) fn begin(length: usize, kind: Kind, flags: u8, stream: u32, out: &mut Vec<u8>) {
+pub(super) fn begin(length: usize, kind: FrameType, flags: u8, stream: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&header(length, kind, flags, stream));
 }
 
 pub(super) fn write_rst_stream(stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
-    begin(4, Kind::RstStream, 0, stream, out);
+    begin(4, FrameType::RstStream, 0, stream, out);
     out.extend_from_slice(&code.0.to_be_bytes());
 }
 
 /// Appends SETTINGS with these identifiers and values (RFC 9113, 6.5.1).
 pub(super) fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
-    begin(6 * settings.len(), Kind::Settings, 0, 0, out);
+    begin(6 * settings.len(), FrameType::Settings, 0, 0, out);
     for (identifier, value) in settings {
         out.extend_from_slice(&identifier.to_be_bytes());
         out.extend_from_slice(&value.to_be_bytes());
@@ -169,25 +169,25 @@ pub(super) fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
 }
 
 pub(super) fn write_settings_ack(out: &mut Vec<u8>) {
-    begin(0, Kind::Settings, ACK, 0, out);
+    begin(0, FrameType::Settings, ACK, 0, out);
 }
 
 pub(super) fn write_ping_ack(payload: &[u8], out: &mut Vec<u8>) {
-    begin(payload.len(), Kind::Ping, ACK, 0, out);
+    begin(payload.len(), FrameType::Ping, ACK, 0, out);
     out.extend_from_slice(payload);
 }
 
 /// Appends a GOAWAY, where `last` is the last stream of the peer's that was processed: 0 from a client, since
 /// no server may push to it.
 pub(super) fn write_goaway(last: u32, code: ErrorCode, out: &mut Vec<u8>) {
-    begin(8, Kind::GoAway, 0, 0, out);
+    begin(8, FrameType::GoAway, 0, 0, out);
     out.extend_from_slice(&last.to_be_bytes());
     out.extend_from_slice(&code.0.to_be_bytes());
 }
 
 /// Appends a WINDOW_UPDATE, of the connection if the stream is 0.
 pub(super) fn write_window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
-    begin(4, Kind::WindowUpdate, 0, stream, out);
+    begin(4, FrameType::WindowUpdate, 0, stream, out);
     out.extend_from_slice(&increment.to_be_bytes());
 }
 
@@ -203,14 +203,14 @@ pub(super) fn write_headers(
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let most = frame_bytes_max as usize;
     if length <= most {
-        begin(length, Kind::Headers, END_HEADERS | end, stream, out);
+        begin(length, FrameType::Headers, END_HEADERS | end, stream, out);
         return parts.iter().for_each(|part| out.extend_from_slice(part));
     }
     let block = parts.concat();
     let frames = block.len().div_ceil(most);
     for (number, piece) in block.chunks(most).enumerate() {
         let last = if number + 1 == frames { END_HEADERS } else { 0 };
-        let (kind, end) = if number == 0 { (Kind::Headers, end) } else { (Kind::Continuation, 0) };
+        let (kind, end) = if number == 0 { (FrameType::Headers, end) } else { (FrameType::Continuation, 0) };
         begin(piece.len(), kind, last | end, stream, out);
         out.extend_from_slice(piece);
     }
@@ -218,6 +218,6 @@ pub(super) fn write_headers(
 
 /// Appends DATA.
 pub(super) fn write_data(stream: u32, bytes: &[u8], end_stream: bool, out: &mut Vec<u8>) {
-    begin(bytes.len(), Kind::Data, if end_stream { END_STREAM } else { 0 }, stream, out);
+    begin(bytes.len(), FrameType::Data, if end_stream { END_STREAM } else { 0 }, stream, out);
     out.extend_from_slice(bytes);
 }

@@ -29,7 +29,7 @@ pub struct Heads {
     scratch: Scratch,
     /// The block that `text` was made of, if `known` says what it says.
     block: Vec<u8>,
-    known: Option<Known>,
+    known: Option<CachedHead>,
     /// The fault of the last head, if it has one.
     flaw: Option<Box<Detail>>,
 }
@@ -76,7 +76,7 @@ impl Flaw {
 
 /// The head that the known block makes, and the circumstances in which it does.
 #[derive(Debug)]
-struct Known {
+struct CachedHead {
     coding: Coding,
     /// Its mark, which no other block has.
     mark: u64,
@@ -210,7 +210,7 @@ impl Heads {
             self.block.clear();
             self.block.extend_from_slice(block);
             let mark = MARKS.fetch_add(1, Ordering::Relaxed);
-            self.known = Some(Known { coding, mark, inserts, section, limits: *limits, head });
+            self.known = Some(CachedHead { coding, mark, inserts, section, limits: *limits, head });
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Peer {
 
 /// The effect of a setting beside the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum SettingsChange {
     None,
     /// The windows of all streams, by so many bytes.
     Windows(i64),
@@ -55,7 +55,7 @@ impl Peer {
     };
 
     /// Takes one setting; one that is not known is ignored.
-    pub(super) fn set(&mut self, identifier: u16, value: u32) -> Result<Change, ConnectionError> {
+    pub(super) fn set(&mut self, identifier: u16, value: u32) -> Result<SettingsChange, ConnectionError> {
         match identifier {
             HEADER_TABLE_SIZE => self.table_bytes_least = self.table_bytes_least.min(value),
             // A server cannot be pushed to (RFC 9113, 6.5.2).
@@ -65,7 +65,7 @@ impl Peer {
             INITIAL_WINDOW_SIZE => {
                 let change = i64::from(value) - i64::from(self.window);
                 self.window = value;
-                return Ok(Change::Windows(change));
+                return Ok(SettingsChange::Windows(change));
             }
             MAX_FRAME_SIZE if !(LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES).contains(&value) => {
                 return Err(ConnectionError::BadSetting);
@@ -73,6 +73,6 @@ impl Peer {
             MAX_FRAME_SIZE => self.frame_bytes_max = value,
             _ => {}
         }
-        Ok(Change::None)
+        Ok(SettingsChange::None)
     }
 }

@@ -17,7 +17,7 @@ mod receive;
 mod send;
 
 pub use receive::RequestHeads;
-pub use send::{Body, Piece, put_reply_block};
+pub use send::{Body, BodyFrame, put_reply_block};
 
 use super::StreamId;
 use super::error::ErrorCode;
@@ -82,7 +82,7 @@ pub struct ServerConnection {
     /// Bytes of the client's preface that have come.
     preface: u8,
     frames: FrameReader,
-    place: Place,
+    place: RequestPosition,
     decoder: Decoder,
     /// The header block that CONTINUATION frames go on with.
     block: Option<Block>,
@@ -105,7 +105,7 @@ pub struct ServerConnection {
 
 /// The place in the bytes that come.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum RequestPosition {
     /// In the preface, before a frame, or in its header.
     Between,
     /// In a payload that is handled as a whole.
@@ -152,7 +152,7 @@ impl ServerConnection {
             settings: ServerSettings { stream_window_bytes: stream_window, ..settings },
             preface: 0,
             frames: FrameReader::default(),
-            place: Place::Between,
+            place: RequestPosition::Between,
             decoder: Decoder::new(DEFAULT_TABLE_BYTES),
             block: None,
             client: Peer::UNKNOWN,

@@ -87,7 +87,7 @@ pub(super) struct Streams {
 
 /// The stream that has a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum StreamLookup {
     /// A stream whose reply is not over, at this place.
     Open(usize),
     /// A stream that was given up here.
@@ -110,26 +110,26 @@ impl Streams {
         self.open.push(stream);
     }
 
-    pub(super) fn find(&self, id: u32) -> Found {
+    pub(super) fn find(&self, id: u32) -> StreamLookup {
         match self.open.binary_search_by_key(&id, |stream| stream.id) {
-            Ok(place) => Found::Open(place),
+            Ok(place) => StreamLookup::Open(place),
             // Even numbers are the server's streams, of which there are none without push.
-            Err(_) if id > self.last || id.is_multiple_of(2) => Found::Idle,
-            Err(_) if id <= self.forgotten || self.given_up.contains(&id) => Found::GivenUp,
-            Err(_) => Found::Over,
+            Err(_) if id > self.last || id.is_multiple_of(2) => StreamLookup::Idle,
+            Err(_) if id <= self.forgotten || self.given_up.contains(&id) => StreamLookup::GivenUp,
+            Err(_) => StreamLookup::Over,
         }
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Stream> {
         match self.find(id) {
-            Found::Open(place) => self.open.get(place),
+            StreamLookup::Open(place) => self.open.get(place),
             _ => None,
         }
     }
 
     pub(super) fn find_mut(&mut self, id: u32) -> Option<&mut Stream> {
         match self.find(id) {
-            Found::Open(place) => self.open.get_mut(place),
+            StreamLookup::Open(place) => self.open.get_mut(place),
             _ => None,
         }
     }

@@ -26,7 +26,7 @@ pub enum ControlEvent {
 /// The reader of a server's control stream, behind its type.
 #[derive(Debug, Clone, Default)]
 pub struct ControlStream {
-    place: Place,
+    place: ControlPosition,
     varint: Varint,
     /// Settings that came so far; known ones have their bit in `known`.
     settings: PeerSettings,
@@ -38,7 +38,7 @@ pub struct ControlStream {
 
 /// The next byte's place in a frame; `left` counts the bytes from there to the frame's end.
 #[derive(Debug, Clone, Copy, Default)]
-enum Place {
+enum ControlPosition {
     #[default]
     Type,
     Length {
@@ -68,12 +68,12 @@ impl ControlStream {
     pub fn read(&mut self, bytes: &[u8]) -> Result<(usize, Option<ControlEvent>), ConnectionError> {
         let mut taken = 0;
         while let Some(&byte) = bytes.get(taken) {
-            if let Place::Skipped { left } = &mut self.place {
+            if let ControlPosition::Skipped { left } = &mut self.place {
                 let skipped = (bytes.len() - taken).min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= skipped as u64;
                 taken += skipped;
                 if *left == 0 {
-                    self.place = Place::Type;
+                    self.place = ControlPosition::Type;
                 }
                 continue;
             }
@@ -88,8 +88,9 @@ impl ControlStream {
     fn push(&mut self, byte: u8) -> Result<Option<ControlEvent>, ConnectionError> {
         let complete = self.varint.push(byte);
         // 7.1: a frame that ends before what it holds does is an error.
-        if let Place::SettingName { left } | Place::SettingValue { left, .. } | Place::GoAway { left } =
-            &mut self.place
+        if let ControlPosition::SettingName { left }
+        | ControlPosition::SettingValue { left, .. }
+        | ControlPosition::GoAway { left } = &mut self.place
         {
             *left -= 1;
             if *left == 0 && complete.is_none() {
@@ -98,24 +99,26 @@ impl ControlStream {
         }
         let Some(value) = complete else { return Ok(None) };
         match self.place {
-            Place::Type => {
+            ControlPosition::Type => {
                 self.check_kind(value)?;
-                self.place = Place::Length { kind: value };
+                self.place = ControlPosition::Length { kind: value };
             }
-            Place::Length { kind } => return self.begin(kind, value),
+            ControlPosition::Length { kind } => return self.begin(kind, value),
             // A setting without a value.
-            Place::SettingName { left: 0 } => return Err(ConnectionError::FrameLength),
-            Place::SettingName { left } => self.place = Place::SettingValue { name: value, left },
-            Place::SettingValue { name, left } => {
+            ControlPosition::SettingName { left: 0 } => return Err(ConnectionError::FrameLength),
+            ControlPosition::SettingName { left } => {
+                self.place = ControlPosition::SettingValue { name: value, left }
+            }
+            ControlPosition::SettingValue { name, left } => {
                 self.set(name, value)?;
-                self.place = Place::SettingName { left };
+                self.place = ControlPosition::SettingName { left };
                 if left == 0 {
                     return Ok(Some(self.end_settings()));
                 }
             }
-            Place::GoAway { left: 0 } => return self.end_goaway(value).map(Some),
-            Place::GoAway { .. } => return Err(ConnectionError::FrameLength),
-            Place::Skipped { .. } => {}
+            ControlPosition::GoAway { left: 0 } => return self.end_goaway(value).map(Some),
+            ControlPosition::GoAway { .. } => return Err(ConnectionError::FrameLength),
+            ControlPosition::Skipped { .. } => {}
         }
         Ok(None)
     }
@@ -139,11 +142,11 @@ impl ControlStream {
     fn begin(&mut self, kind: u64, length: u64) -> Result<Option<ControlEvent>, ConnectionError> {
         self.place = match kind {
             frame::SETTINGS if length == 0 => return Ok(Some(self.end_settings())),
-            frame::SETTINGS => Place::SettingName { left: length },
+            frame::SETTINGS => ControlPosition::SettingName { left: length },
             frame::GOAWAY if length == 0 => return Err(ConnectionError::FrameLength),
-            frame::GOAWAY => Place::GoAway { left: length },
-            _ if length == 0 => Place::Type,
-            _ => Place::Skipped { left: length },
+            frame::GOAWAY => ControlPosition::GoAway { left: length },
+            _ if length == 0 => ControlPosition::Type,
+            _ => ControlPosition::Skipped { left: length },
         };
         Ok(None)
     }
@@ -170,14 +173,14 @@ impl ControlStream {
     }
 
     fn end_settings(&mut self) -> ControlEvent {
-        self.place = Place::Type;
+        self.place = ControlPosition::Type;
         self.has_settings = true;
         ControlEvent::Settings(self.settings)
     }
 
     /// 7.2.6: the stream is one that a client opens, in both directions.
     fn end_goaway(&mut self, stream: u64) -> Result<ControlEvent, ConnectionError> {
-        self.place = Place::Type;
+        self.place = ControlPosition::Type;
         if !stream.is_multiple_of(4) {
             return Err(ConnectionError::GoAwayStream);
         }

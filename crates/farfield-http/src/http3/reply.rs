@@ -13,7 +13,7 @@ use bytes::{Buf, Bytes};
 
 /// An event in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ReplyPart {
     /// All bytes are taken and make no event yet.
     Nothing,
     /// An interim head with this status, 100 to 199.
@@ -26,7 +26,7 @@ pub enum Found {
 
 /// Why a reply cannot be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
+pub enum ReplyError {
     /// The stream alone is over.
     #[error("{0}")]
     Stream(StreamError),
@@ -35,15 +35,15 @@ pub enum Wrong {
     Connection(ConnectionError),
 }
 
-impl From<Malformed> for Wrong {
-    fn from(malformed: Malformed) -> Wrong {
-        Wrong::Stream(StreamError::Malformed(malformed))
+impl From<Malformed> for ReplyError {
+    fn from(malformed: Malformed) -> ReplyError {
+        ReplyError::Stream(StreamError::Malformed(malformed))
     }
 }
 
-impl From<ConnectionError> for Wrong {
-    fn from(error: ConnectionError) -> Wrong {
-        Wrong::Connection(error)
+impl From<ConnectionError> for ReplyError {
+    fn from(error: ConnectionError) -> ReplyError {
+        ReplyError::Connection(error)
     }
 }
 
@@ -51,11 +51,11 @@ impl From<ConnectionError> for Wrong {
 #[derive(Debug)]
 pub struct ReplyStream {
     answering: Answering,
-    place: Place,
+    place: FramePosition,
     varint: Varint,
     /// The field section that is on its way in pieces.
     section: Vec<u8>,
-    stage: Stage,
+    stage: MessagePart,
     status: u16,
     /// Bytes that the body must have in all, if that is known.
     length: Option<u64>,
@@ -71,7 +71,7 @@ pub struct ReplyStream {
 
 /// The next byte's place in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FramePosition {
     Type,
     Length { kind: u64 },
     Section { left: u64 },
@@ -81,7 +81,7 @@ enum Place {
 
 /// The part of the message that has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum MessagePart {
     /// No final head.
     Head,
     /// The final head: body, or trailers.
@@ -95,10 +95,10 @@ impl ReplyStream {
     pub fn new(answering: Answering) -> ReplyStream {
         ReplyStream {
             answering,
-            place: Place::Type,
+            place: FramePosition::Type,
             varint: Varint::default(),
             section: Vec::new(),
-            stage: Stage::Head,
+            stage: MessagePart::Head,
             status: 0,
             length: None,
             body_bytes: 0,
@@ -113,18 +113,23 @@ impl ReplyStream {
     /// with more once there is none.
     ///
     /// # Errors
-    /// [`Wrong`]; the reader is of no further use then, but for [`so_far`](Self::so_far).
-    pub fn read(&mut self, heads: &mut Heads, bytes: &mut Bytes, limits: &Limits) -> Result<Found, Wrong> {
+    /// [`ReplyError`]; the reader is of no further use then, but for [`so_far`](Self::so_far).
+    pub fn read(
+        &mut self,
+        heads: &mut Heads,
+        bytes: &mut Bytes,
+        limits: &Limits,
+    ) -> Result<ReplyPart, ReplyError> {
         while bytes.has_remaining() {
             match self.place {
-                Place::Type | Place::Length { .. } => self.take_number(bytes, limits)?,
-                Place::Section { left } => {
+                FramePosition::Type | FramePosition::Length { .. } => self.take_number(bytes, limits)?,
+                FramePosition::Section { left } => {
                     if let Some(found) = self.take_section(left, heads, bytes, limits)? {
                         return Ok(found);
                     }
                 }
-                Place::Data { left } => return self.take_body(left, bytes, limits),
-                Place::Skipped { left } => {
+                FramePosition::Data { left } => return self.take_body(left, bytes, limits),
+                FramePosition::Skipped { left } => {
                     let count = left.min(bytes.len() as u64);
                     self.unknown_bytes += count;
                     self.reply_bytes += count;
@@ -132,25 +137,28 @@ impl ReplyStream {
                         return Err(ConnectionError::Flood.into());
                     }
                     bytes.advance(count as usize);
-                    self.place =
-                        if left == count { Place::Type } else { Place::Skipped { left: left - count } };
+                    self.place = if left == count {
+                        FramePosition::Type
+                    } else {
+                        FramePosition::Skipped { left: left - count }
+                    };
                 }
             }
         }
-        Ok(Found::Nothing)
+        Ok(ReplyPart::Nothing)
     }
 
     /// The server has ended the stream.
     ///
     /// # Errors
-    /// [`Wrong`], if the reply is not whole.
-    pub fn finish(&self) -> Result<Reply, Wrong> {
+    /// [`ReplyError`], if the reply is not whole.
+    pub fn finish(&self) -> Result<Reply, ReplyError> {
         // 7.1: a frame that is cut off is an error of the connection.
-        if self.place != Place::Type || !self.varint.is_between() {
+        if self.place != FramePosition::Type || !self.varint.is_between() {
             return Err(ConnectionError::FrameCut.into());
         }
-        if self.stage == Stage::Head {
-            return Err(Wrong::Stream(StreamError::Unanswered));
+        if self.stage == MessagePart::Head {
+            return Err(ReplyError::Stream(StreamError::Unanswered));
         }
         // 4.1.2: a body is as long as its head says.
         match self.length {
@@ -171,16 +179,16 @@ impl ReplyStream {
     }
 
     /// Takes bytes of a frame's type or length, up to the end of that number.
-    fn take_number(&mut self, bytes: &mut Bytes, limits: &Limits) -> Result<(), Wrong> {
+    fn take_number(&mut self, bytes: &mut Bytes, limits: &Limits) -> Result<(), ReplyError> {
         while bytes.has_remaining() {
             self.reply_bytes += 1;
             self.bodiless_bytes += 1;
             let Some(number) = self.varint.push(bytes.get_u8()) else { continue };
             return match self.place {
-                Place::Length { kind } => self.begin_frame(kind, number, limits),
+                FramePosition::Length { kind } => self.begin_frame(kind, number, limits),
                 _ => {
                     self.check_kind(number)?;
-                    self.place = Place::Length { kind: number };
+                    self.place = FramePosition::Length { kind: number };
                     Ok(())
                 }
             };
@@ -189,12 +197,12 @@ impl ReplyStream {
     }
 
     /// Checks that the frame may come here and now.
-    fn check_kind(&mut self, kind: u64) -> Result<(), Wrong> {
+    fn check_kind(&mut self, kind: u64) -> Result<(), ReplyError> {
         let is_flood = self.allowance.spend(1).is_err();
         let error = match kind {
             // 4.1: a head comes before the body, and nothing behind trailers.
-            frame::DATA if self.stage != Stage::Body => ConnectionError::UnexpectedFrame,
-            frame::HEADERS if self.stage == Stage::Trailers => ConnectionError::UnexpectedFrame,
+            frame::DATA if self.stage != MessagePart::Body => ConnectionError::UnexpectedFrame,
+            frame::HEADERS if self.stage == MessagePart::Trailers => ConnectionError::UnexpectedFrame,
             frame::DATA | frame::HEADERS if !is_flood => return Ok(()),
             frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => {
                 ConnectionError::UnexpectedFrame
@@ -207,7 +215,7 @@ impl ReplyStream {
         Err(error.into())
     }
 
-    fn begin_frame(&mut self, kind: u64, length: u64, limits: &Limits) -> Result<(), Wrong> {
+    fn begin_frame(&mut self, kind: u64, length: u64, limits: &Limits) -> Result<(), ReplyError> {
         self.place = match kind {
             frame::HEADERS => {
                 // Memory for a gathered section is bounded, however large a frame may be.
@@ -217,11 +225,11 @@ impl ReplyStream {
                 if length == 0 {
                     return Err(ConnectionError::Compression(super::qpack::QpackError::Truncated).into());
                 }
-                Place::Section { left: length }
+                FramePosition::Section { left: length }
             }
-            _ if length == 0 => Place::Type,
-            frame::DATA => Place::Data { left: length },
-            _ => Place::Skipped { left: length },
+            _ if length == 0 => FramePosition::Type,
+            frame::DATA => FramePosition::Data { left: length },
+            _ => FramePosition::Skipped { left: length },
         };
         // Of all frames, those that carry nothing count as well.
         if self.bodiless_bytes > u64::from(limits.head_bytes) {
@@ -237,7 +245,7 @@ impl ReplyStream {
         heads: &mut Heads,
         bytes: &mut Bytes,
         limits: &Limits,
-    ) -> Result<Option<Found>, Wrong> {
+    ) -> Result<Option<ReplyPart>, ReplyError> {
         let count = left.min(bytes.len() as u64);
         let piece = bytes.split_to(count as usize);
         self.reply_bytes += count;
@@ -247,10 +255,10 @@ impl ReplyStream {
         }
         if count < left {
             self.section.extend_from_slice(&piece);
-            self.place = Place::Section { left: left - count };
+            self.place = FramePosition::Section { left: left - count };
             return Ok(None);
         }
-        self.place = Place::Type;
+        self.place = FramePosition::Type;
         if self.section.is_empty() {
             return self.take_whole(&piece, heads, limits);
         }
@@ -265,11 +273,11 @@ impl ReplyStream {
         section: &[u8],
         heads: &mut Heads,
         limits: &Limits,
-    ) -> Result<Option<Found>, Wrong> {
-        let kind = if self.stage == Stage::Head { Section::Head } else { Section::Trailers };
+    ) -> Result<Option<ReplyPart>, ReplyError> {
+        let kind = if self.stage == MessagePart::Head { Section::Head } else { Section::Trailers };
         let head = heads.read_section(section, kind, limits).map_err(ConnectionError::Compression)??;
         if kind == Section::Trailers {
-            self.stage = Stage::Trailers;
+            self.stage = MessagePart::Trailers;
             return Ok(None);
         }
         // RFC 9114, 4.5: there is no 101.
@@ -278,17 +286,17 @@ impl ReplyStream {
         }
         self.status = head.status;
         if head.status < 200 {
-            return Ok(Some(Found::Interim(head.status)));
+            return Ok(Some(ReplyPart::Interim(head.status)));
         }
         self.allowance.earn(1);
-        self.stage = Stage::Body;
+        self.stage = MessagePart::Body;
         // RFC 9110, 6.4.1: no body, whatever the head says of its length.
         let has_none = self.answering == Answering::Head || matches!(head.status, 204 | 304);
         self.length = if has_none { Some(0) } else { head.length };
-        Ok(Some(Found::Head(head)))
+        Ok(Some(ReplyPart::Head(head)))
     }
 
-    fn take_body(&mut self, left: u64, bytes: &mut Bytes, limits: &Limits) -> Result<Found, Wrong> {
+    fn take_body(&mut self, left: u64, bytes: &mut Bytes, limits: &Limits) -> Result<ReplyPart, ReplyError> {
         let room =
             match (self.length.map(|length| length - self.body_bytes), limits.body_bytes - self.body_bytes) {
                 (Some(0), _) => return Err(Malformed::BadLength.into()),
@@ -301,7 +309,8 @@ impl ReplyStream {
         self.reply_bytes += count;
         (self.bodiless_bytes, self.unknown_bytes) = (0, 0);
         self.allowance.earn(1);
-        self.place = if left == count { Place::Type } else { Place::Data { left: left - count } };
-        Ok(Found::Body(piece))
+        self.place =
+            if left == count { FramePosition::Type } else { FramePosition::Data { left: left - count } };
+        Ok(ReplyPart::Body(piece))
     }
 }

@@ -11,7 +11,7 @@
 use super::error::ErrorCode;
 use super::{frame, qpack, varint};
 use crate::http2::server::{Body, RequestHeads};
-use crate::quic::{self, Piece, StreamId};
+use crate::quic::{self, StreamData, StreamId};
 use bytes::Bytes;
 use farfield_base::Instant;
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 mod requests;
 
-pub use requests::{RequestStream, Step};
+pub use requests::{RequestProgress, RequestStream};
 
 /// Bytes of a body that are handed to QUIC at a time.
 const PIECE_BYTES: usize = 64 << 10;
@@ -243,7 +243,7 @@ impl ServerConnection {
 
     /// Reads all that there is on a stream that says nothing of use.
     fn pass_over(&mut self, stream: StreamId) {
-        while matches!(self.quic.read(stream), Piece::Bytes(_)) {}
+        while matches!(self.quic.read(stream), StreamData::Bytes(_)) {}
     }
 
     /// Reads on a request's stream, up to the next event; nothing if no more has come.
@@ -255,17 +255,17 @@ impl ServerConnection {
             let step = match request.stream.take_rest() {
                 Some(bytes) => request.stream.read(bytes, heads),
                 None => match self.quic.read(stream) {
-                    Piece::Nothing => return None,
-                    Piece::Bytes(bytes) => request.stream.read(bytes, heads),
-                    Piece::End => request.stream.finish(),
-                    Piece::Reset(_) => Step::Wrong(ErrorCode::REQUEST_CANCELLED),
+                    StreamData::Nothing => return None,
+                    StreamData::Bytes(bytes) => request.stream.read(bytes, heads),
+                    StreamData::End => request.stream.finish(),
+                    StreamData::Reset(_) => RequestProgress::Wrong(ErrorCode::REQUEST_CANCELLED),
                 },
             };
             return Some(match step {
-                Step::Nothing => continue,
-                Step::Head => ServerEvent::Head(number),
-                Step::End => ServerEvent::Asked(number),
-                Step::Wrong(code) => {
+                RequestProgress::Nothing => continue,
+                RequestProgress::Head => ServerEvent::Head(number),
+                RequestProgress::End => ServerEvent::Asked(number),
+                RequestProgress::Wrong(code) => {
                     self.requests.remove(place);
                     self.quic.cancel(stream, code.0);
                     ServerEvent::Reset(number)

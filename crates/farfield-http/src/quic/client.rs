@@ -1,10 +1,10 @@
 //! State that the connections of one worker share.
 
 use super::connection::{Connection, Library};
-use super::identifiers::{self, Numbers, SEED_BYTES};
+use super::identifiers::{self, IdentifierSource, SEED_BYTES};
 use super::model;
-use crate::tls::Settings;
-use crate::tls::encrypted::{self, Verified, Witness};
+use crate::tls::TlsSettings;
+use crate::tls::encrypted::{self, CertificateVerdict, Witness};
 use crate::tls::model::Offer;
 use bytes::BytesMut;
 use farfield_base::Instant;
@@ -79,10 +79,10 @@ impl Tls {
     }
 
     /// Takes what is known of certificates that were verified.
-    fn take_verified(&self) -> Verified {
+    fn take_verified(&self) -> CertificateVerdict {
         match self {
             Tls::Encrypted(_, witness) => witness.take(),
-            Tls::Modelled(_) => Verified::NotSeen,
+            Tls::Modelled(_) => CertificateVerdict::NotSeen,
         }
     }
 
@@ -108,9 +108,9 @@ impl Client {
     /// The client that `settings` describe.
     ///
     /// # Panics
-    /// If the settings have no [beginning](Settings::beginning_at), or their cryptography no random numbers
+    /// If the settings have no [beginning](TlsSettings::beginning_at), or their cryptography no random numbers
     /// or no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
-    pub fn new(settings: &Settings) -> Client {
+    pub fn new(settings: &TlsSettings) -> Client {
         let (tls, witness) = encrypted::Client::in_quic(settings);
         let (config, name) = tls.config();
         let mut seed = [0; SEED_BYTES];
@@ -128,7 +128,7 @@ impl Client {
         seed: [u8; SEED_BYTES],
         began: std::time::Instant,
     ) -> Client {
-        let numbers = Arc::new(Numbers::new(seed));
+        let numbers = Arc::new(IdentifierSource::new(seed));
         let first = Arc::clone(&numbers);
         config
             .transport_config(Arc::new(transport()))
@@ -193,9 +193,9 @@ impl Client {
         }
         connection.watch_for_floods();
         match self.tls.take_verified() {
-            Verified::NotSeen => connection.note_agreed(),
-            Verified::Accepted => connection.verified = true,
-            Verified::Refused(failure, detail) => {
+            CertificateVerdict::NotSeen => connection.note_agreed(),
+            CertificateVerdict::Accepted => connection.verified = true,
+            CertificateVerdict::Refused(failure, detail) => {
                 (connection.refused, connection.refusal) = (Some(failure), Some(*detail));
             }
         }

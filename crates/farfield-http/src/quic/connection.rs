@@ -2,7 +2,7 @@
 
 use super::failure::QuicFailure;
 use super::flood::FloodWatch;
-use super::model::Agreed;
+use super::model::QuicAgreement;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
 use farfield_base::{Detail, Duration, EarlyData, Instant, TlsStats, TlsVersion};
@@ -70,7 +70,7 @@ pub(crate) enum Event {
 
 /// The next piece of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum StreamData {
     /// Bytes, at least one.
     Bytes(Bytes),
     /// Nothing yet.
@@ -164,7 +164,7 @@ impl Connection {
     /// earlier session.
     pub fn agreed(&self) -> Option<bool> {
         let data = self.library.connection.crypto_session().handshake_data()?;
-        data.downcast::<Agreed>().ok().map(|agreed| agreed.resumes)
+        data.downcast::<QuicAgreement>().ok().map(|agreed| agreed.resumes)
     }
 
     /// Notes whether a session without cryptography is resumed.
@@ -338,20 +338,20 @@ impl Connection {
     }
 
     /// The next piece of a stream. What is read makes room for more.
-    pub(crate) fn read(&mut self, stream: StreamId) -> Piece {
+    pub(crate) fn read(&mut self, stream: StreamId) -> StreamData {
         let mut receiver = self.library.connection.recv_stream(stream.library());
-        let Ok(mut chunks) = receiver.read(true) else { return Piece::Nothing };
+        let Ok(mut chunks) = receiver.read(true) else { return StreamData::Nothing };
         let piece = match chunks.next(usize::MAX) {
             Ok(Some(chunk)) => {
                 self.flood.read(chunk.bytes.len());
-                Piece::Bytes(chunk.bytes)
+                StreamData::Bytes(chunk.bytes)
             }
             Ok(None) => {
                 self.flood.read(0);
-                Piece::End
+                StreamData::End
             }
-            Err(ReadError::Blocked) => Piece::Nothing,
-            Err(ReadError::Reset(code)) => Piece::Reset(code.into_inner()),
+            Err(ReadError::Blocked) => StreamData::Nothing,
+            Err(ReadError::Reset(code)) => StreamData::Reset(code.into_inner()),
         };
         let _ = chunks.finalize();
         piece

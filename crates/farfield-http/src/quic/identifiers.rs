@@ -18,14 +18,14 @@ pub const SEED_BYTES: usize = 32;
 /// Numbers that cannot be distinguished from random ones without the seed: digests of the seed, a purpose
 /// and a count.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct IdentifierSource {
     seed: [u8; SEED_BYTES],
     drawn: AtomicU64,
 }
 
-impl Numbers {
-    pub fn new(seed: [u8; SEED_BYTES]) -> Numbers {
-        Numbers { seed, drawn: AtomicU64::new(0) }
+impl IdentifierSource {
+    pub fn new(seed: [u8; SEED_BYTES]) -> IdentifierSource {
+        IdentifierSource { seed, drawn: AtomicU64::new(0) }
     }
 
     fn digest(&self, purpose: u8, of: &[u8]) -> [u8; 32] {
@@ -45,18 +45,18 @@ impl Numbers {
 }
 
 /// The configuration of an endpoint whose numbers are `numbers`.
-pub(super) fn endpoint(numbers: &Arc<Numbers>) -> EndpointConfig {
+pub(super) fn endpoint(numbers: &Arc<IdentifierSource>) -> EndpointConfig {
     let mut config = EndpointConfig::new(Arc::new(ResetKey(Arc::clone(numbers))));
     let own = Arc::clone(numbers);
-    config.cid_generator(move || Box::new(Own(Arc::clone(&own))));
+    config.cid_generator(move || Box::new(ServerIdentifiers(Arc::clone(&own))));
     config.rng_seed(Some(numbers.digest(1, &[])));
     config
 }
 
 /// The generator of the identifiers that servers name connections by.
-struct Own(Arc<Numbers>);
+struct ServerIdentifiers(Arc<IdentifierSource>);
 
-impl ConnectionIdGenerator for Own {
+impl ConnectionIdGenerator for ServerIdentifiers {
     fn generate_cid(&mut self) -> ConnectionId {
         self.0.identifier(OWN_BYTES)
     }
@@ -72,7 +72,7 @@ impl ConnectionIdGenerator for Own {
 
 /// The key of the tokens by which the client could reset a connection. It never does: what comes for a
 /// connection that is gone finds no socket.
-struct ResetKey(Arc<Numbers>);
+struct ResetKey(Arc<IdentifierSource>);
 
 impl HmacKey for ResetKey {
     fn sign(&self, data: &[u8], signature_out: &mut [u8]) {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn numbers_follow_from_the_seed_and_do_not_repeat() {
         let draw = |seed| {
-            let numbers = Numbers::new([seed; SEED_BYTES]);
+            let numbers = IdentifierSource::new([seed; SEED_BYTES]);
             let draws = [numbers.identifier(OWN_BYTES), numbers.first(), numbers.identifier(OWN_BYTES)];
             draws.map(|id| id.to_vec())
         };

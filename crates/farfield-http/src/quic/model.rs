@@ -27,7 +27,7 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 
 /// The agreement of both ends, once they have it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Agreed {
+pub(super) struct QuicAgreement {
     /// A session is resumed.
     pub resumes: bool,
 }

@@ -5,7 +5,7 @@
 //! it at most (RFC 9000 section 8). Neither Retry nor tokens are sent.
 
 use super::connection::{Connection, Library};
-use super::identifiers::{self, Numbers, SEED_BYTES};
+use super::identifiers::{self, IdentifierSource, SEED_BYTES};
 use super::model;
 use crate::tls::model::Terms;
 use bytes::BytesMut;
@@ -66,7 +66,7 @@ pub struct Datagram(ConnectionEvent);
 impl Server {
     /// A server of which handshakes go as `terms` say; all numbers follow from `seed`.
     pub fn modelled(terms: Arc<Terms>, settings: ServerSettings, seed: [u8; SEED_BYTES]) -> Server {
-        let numbers = Arc::new(Numbers::new(seed));
+        let numbers = Arc::new(IdentifierSource::new(seed));
         let mut config =
             ServerConfig::new(Arc::new(model::ServerSessions::new(terms)), Arc::new(model::NoTokens));
         let mut tokens = ValidationTokenConfig::default();

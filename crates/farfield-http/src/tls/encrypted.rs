@@ -11,11 +11,11 @@ mod witness;
 
 pub use identity::{Identities, IdentityError};
 pub(super) use session::Session;
-pub use settings::{Alpn, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem};
-pub(crate) use witness::{Verified, Witness};
+pub use settings::{Alpn, Pin, ProcessorClock, SettingsError, TlsSettings, Trust, certificates_of_pem};
+pub(crate) use witness::{CertificateVerdict, Witness};
 
 use farfield_base::Instant;
-use identity::Asked;
+use identity::CertificateRequests;
 use rustls::client::Resumption;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{ServerName, UnixTime};
@@ -34,7 +34,7 @@ pub struct Client {
     time: Arc<GivenTime>,
     tickets: Arc<Tickets>,
     /// Knows whether a server asked for a certificate.
-    asked: Arc<Asked>,
+    asked: Arc<CertificateRequests>,
     started_unix_s: u64,
     clock: Option<ProcessorClock>,
     alpn: Alpn,
@@ -42,13 +42,13 @@ pub struct Client {
 
 impl Client {
     /// The client that `settings` describe.
-    pub fn new(settings: &Settings) -> Client {
+    pub fn new(settings: &TlsSettings) -> Client {
         Client::verifying(settings, Arc::clone(&settings.verifier), settings.versions, settings.alpn)
     }
 
     /// The client for sessions inside QUIC, which has TLS 1.3 alone (RFC 9001 section 4.2), with the witness
     /// of their verification.
-    pub(crate) fn in_quic(settings: &Settings) -> (Client, Arc<Witness>) {
+    pub(crate) fn in_quic(settings: &TlsSettings) -> (Client, Arc<Witness>) {
         let witness = Arc::new(Witness::of(Arc::clone(&settings.verifier)));
         let versions = &[&rustls::version::TLS13];
         let client = Client::verifying(settings, Arc::clone(&witness) as _, versions, Alpn::Http3);
@@ -56,7 +56,7 @@ impl Client {
     }
 
     fn verifying(
-        settings: &Settings,
+        settings: &TlsSettings,
         verifier: Arc<dyn ServerCertVerifier>,
         versions: &[&'static SupportedProtocolVersion],
         alpn: Alpn,
@@ -68,7 +68,7 @@ impl Client {
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let own = settings.identities.as_ref().map(|own| own.resolver(Arc::clone(&tickets)));
-        let asked = Arc::new(Asked::of(own));
+        let asked = Arc::new(CertificateRequests::of(own));
         let mut config = builder.with_client_cert_resolver(Arc::clone(&asked) as _);
         config.alpn_protocols = alpn.ids().iter().map(|id| id.to_vec()).collect();
         config.resumption = match settings.resumption {
@@ -80,7 +80,7 @@ impl Client {
             config.key_log = Arc::clone(keys);
         }
         let (name, config) = (settings.name.clone(), Arc::new(config));
-        let Settings { started_unix_s, clock, .. } = *settings;
+        let TlsSettings { started_unix_s, clock, .. } = *settings;
         Client { name, config, time, tickets, asked, started_unix_s, clock, alpn }
     }
 

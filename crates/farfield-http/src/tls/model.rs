@@ -21,7 +21,7 @@ mod server;
 
 pub(super) use client::{Client, Session};
 pub use record::{RECORD_BYTES_MAX, seal_ends, seal_into};
-pub use server::{ServerSession, Step};
+pub use server::{HandshakeStep, ServerSession};
 
 use super::{Alpn, Group};
 use farfield_base::{Duration, TlsVersion as Version};

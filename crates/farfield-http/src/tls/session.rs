@@ -2,7 +2,7 @@
 
 use super::failure::TlsFailure;
 use super::model::Offer;
-use super::{Settings, encrypted, model};
+use super::{TlsSettings, encrypted, model};
 use farfield_base::{Detail, Duration, Instant, TlsStats};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub enum Sessions {
     /// Sessions with cryptography, on the real-time planes.
-    Encrypted(Settings),
+    Encrypted(TlsSettings),
     /// Sessions without, in virtual time.
     Modelled(Arc<Offer>),
 }

@@ -2,7 +2,9 @@
 
 use crate::scene::*;
 use farfield_http::http2::{Limits, Settings, StreamError};
-use farfield_testkit::properties::http2::{Asked, Reading, Seen, of_blocks, of_frames, read_however_cut};
+use farfield_testkit::properties::http2::{
+    ClientRequests, ConnectionReading, Seen, of_blocks, of_frames, read_however_cut,
+};
 use farfield_testkit::properties::replies::TIGHT;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -19,9 +21,9 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn asked(requests: usize, limits: Limits) -> Asked {
+fn asked(requests: usize, limits: Limits) -> ClientRequests {
     let settings = Settings { limits, ..Settings::default() };
-    Asked { settings, requests: vec![(false, Vec::new()); requests] }
+    ClientRequests { settings, requests: vec![(false, Vec::new()); requests] }
 }
 
 proptest! {
@@ -94,7 +96,7 @@ proptest! {
 }
 
 /// Status and body of a reply that is over.
-fn body_of(reading: &Reading, stream: u32) -> Option<(u16, Vec<u8>)> {
+fn body_of(reading: &ConnectionReading, stream: u32) -> Option<(u16, Vec<u8>)> {
     let mut body = Vec::new();
     for event in &reading.events {
         match event {

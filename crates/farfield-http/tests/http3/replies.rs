@@ -1,7 +1,7 @@
 //! Replies as a request's stream has them: what each makes, and what is wrong with those that make nothing.
 
 use farfield_http::http3::qpack::{self, Literal};
-use farfield_http::http3::{Answering, ConnectionError, Limits, Malformed, Reply, StreamError, Wrong};
+use farfield_http::http3::{Answering, ConnectionError, Limits, Malformed, Reply, ReplyError, StreamError};
 use farfield_testkit::properties::http3_replies::{ReplyRead, read};
 
 /// A frame with a length of one byte or four.
@@ -39,7 +39,7 @@ fn made(frames: &[Vec<u8>]) -> ReplyRead {
     made_of(&frames.concat(), Answering::Other, &Limits::default())
 }
 
-fn wrong(frames: &[Vec<u8>]) -> Wrong {
+fn wrong(frames: &[Vec<u8>]) -> ReplyError {
     made(frames).end.expect_err("something is wrong")
 }
 
@@ -75,12 +75,12 @@ fn replies_without_a_body_have_none_whatever_they_say_of_its_length() {
     }
     let with_body = [stream, data(b"x")].concat();
     let read = made_of(&with_body, Answering::Head, &Limits::default());
-    assert_eq!(read.end, Err(Wrong::Stream(StreamError::Malformed(Malformed::BadLength))));
+    assert_eq!(read.end, Err(ReplyError::Stream(StreamError::Malformed(Malformed::BadLength))));
 }
 
 #[test]
 fn malformed_replies_fail_alone() {
-    let malformed = |malformed| Wrong::Stream(StreamError::Malformed(malformed));
+    let malformed = |malformed| ReplyError::Stream(StreamError::Malformed(malformed));
     let cases: [(&[Vec<u8>], Malformed); 8] = [
         (&[head(&[OK, ("content-length", "2")]), data(b"x")], Malformed::Truncated),
         (&[head(&[OK, ("content-length", "2")]), data(b"xyz")], Malformed::BadLength),
@@ -95,15 +95,15 @@ fn malformed_replies_fail_alone() {
         assert_eq!(wrong(frames), malformed(expected), "{frames:?}");
     }
     assert_eq!(StreamError::Malformed(Malformed::BadHead).code().0, 0x10e);
-    assert_eq!(wrong(&[]), Wrong::Stream(StreamError::Unanswered));
-    assert_eq!(wrong(&[head(&[(":status", "103")])]), Wrong::Stream(StreamError::Unanswered));
+    assert_eq!(wrong(&[]), ReplyError::Stream(StreamError::Unanswered));
+    assert_eq!(wrong(&[head(&[(":status", "103")])]), ReplyError::Stream(StreamError::Unanswered));
 }
 
 #[test]
 fn limits_hold_for_heads_bodies_and_what_is_passed_over() {
     let limits = Limits { head_bytes: 100, body_bytes: 10, ..Limits::default() };
     let end = |frames: &[Vec<u8>]| made_of(&frames.concat(), Answering::Other, &limits).end;
-    let too_large = |malformed| Err(Wrong::Stream(StreamError::Malformed(malformed)));
+    let too_large = |malformed| Err(ReplyError::Stream(StreamError::Malformed(malformed)));
     let long = "x".repeat(100);
     // By its length alone: nothing of it need come.
     assert_eq!(end(&[vec![1, 0x40, 101]]), too_large(Malformed::HeadTooLarge));
@@ -115,7 +115,7 @@ fn limits_hold_for_heads_bodies_and_what_is_passed_over() {
     );
     assert_eq!(end(&[head(&[OK]), data(&[0; 10])]).map(|reply| reply.body_bytes), Ok(10));
     assert_eq!(end(&[head(&[OK]), data(&[0; 11])]), too_large(Malformed::BodyTooLarge));
-    assert_eq!(end(&[frame(0x21, &[0; 101])]), Err(Wrong::Connection(ConnectionError::Flood)));
+    assert_eq!(end(&[frame(0x21, &[0; 101])]), Err(ReplyError::Connection(ConnectionError::Flood)));
     assert_eq!(ConnectionError::Flood.code().0, 0x107);
 }
 
@@ -124,7 +124,7 @@ fn frames_that_lead_to_nothing_are_a_flood() {
     let stream = [head(&[OK]), data(b"").repeat(10_001)].concat();
     let limits = Limits { head_bytes: 1 << 20, ..Limits::default() };
     let end = read(&[&stream], Answering::Other, &limits).end;
-    assert_eq!(end, Err(Wrong::Connection(ConnectionError::Flood)));
+    assert_eq!(end, Err(ReplyError::Connection(ConnectionError::Flood)));
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn errors_of_the_connection_have_their_codes() {
     ];
     for (frames, code) in cases {
         match wrong(frames) {
-            Wrong::Connection(error) => assert_eq!(error.code().0, code, "{frames:?}: {error}"),
-            Wrong::Stream(error) => panic!("{frames:?}: {error}"),
+            ReplyError::Connection(error) => assert_eq!(error.code().0, code, "{frames:?}: {error}"),
+            ReplyError::Stream(error) => panic!("{frames:?}: {error}"),
         }
     }
 }

@@ -6,7 +6,7 @@ use farfield_base::{Duration, Instant};
 use farfield_http::http2::RequestHead;
 use farfield_http::http3::{Answering, Connection, Event, Heads, Limits, Lost, encode_request};
 use farfield_http::quic;
-use farfield_http::tls::{Alpn, Settings, Trust, Version};
+use farfield_http::tls::{Alpn, TlsSettings, Trust, Version};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, StreamId, VarInt,
@@ -172,9 +172,9 @@ pub struct Scene {
 }
 
 /// The settings of a client that trusts whom `trust` says.
-pub fn settings(name: &str, trust: Trust) -> Settings {
+pub fn settings(name: &str, trust: Trust) -> TlsSettings {
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let settings = Settings::new(name, trust, &[Version::Tls13], true, provider).expect("settings");
+    let settings = TlsSettings::new(name, trust, &[Version::Tls13], true, provider).expect("settings");
     settings.starting_at(UNIX_S).speaking(Alpn::Http3).beginning_at(now())
 }
 
@@ -200,7 +200,7 @@ impl Scene {
         Scene::between(&settings, server)
     }
 
-    pub fn between(settings: &Settings, server: Server) -> Scene {
+    pub fn between(settings: &TlsSettings, server: Server) -> Scene {
         let mut client = quic::Client::new(settings);
         let connection = Connection::new(client.begin(Instant::ZERO, 7), Limits::default());
         Scene {

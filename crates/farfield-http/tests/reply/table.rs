@@ -6,7 +6,7 @@
 //! of the body, if any: `<hel Truncated`.
 
 use farfield_http::http1::{Answering, Framing, Limits, Malformed, ReplyReader, Version};
-use farfield_testkit::properties::replies::{Reading, ReplyEvent, TIGHT, read_however_cut};
+use farfield_testkit::properties::replies::{ReplyEvent, StreamReading, TIGHT, read_however_cut};
 
 fn check(stream: impl AsRef<[u8]>, events: &str) {
     check_as(Answering::Other, &Limits::default(), stream, events);
@@ -23,7 +23,7 @@ fn check_as(answering: Answering, limits: &Limits, stream: impl AsRef<[u8]>, exp
     assert_eq!(events, expected, "{}", stream.escape_ascii());
 }
 
-fn in_words(events: &Reading) -> String {
+fn in_words(events: &StreamReading) -> String {
     let mut words: Vec<String> = events.events.iter().map(event_in_words).collect();
     if let Some(wrong) = events.wrong {
         let unfinished = events.unfinished.escape_ascii();

@@ -2,7 +2,7 @@
 
 use farfield_base::{Duration, Instant};
 use farfield_http::tls::{
-    Alpn, Client, Identities, Pin, Session, Sessions, Settings, TlsFailure, Trust, Version,
+    Alpn, Client, Identities, Pin, Session, Sessions, TlsFailure, TlsSettings, Trust, Version,
 };
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
 use rustls::crypto::cipher::{MessageEncrypter, OutboundChunks, OutboundPlainMessage};
@@ -257,7 +257,7 @@ impl Scene {
             provider.kx_groups.clone_from(&self.groups);
         }
         let provider = Arc::new(provider);
-        let settings = Settings::new("shop.test", trust, &self.versions, self.resumption, provider);
+        let settings = TlsSettings::new("shop.test", trust, &self.versions, self.resumption, provider);
         // Half of the time is the run's own.
         let settings = settings.expect("settings").starting_at(self.unix_s - 500);
         let settings = settings.with_identities(self.identities.clone()).speaking(self.alpn);

@@ -42,18 +42,18 @@ struct Archive {
 
 #[derive(Deserialize)]
 struct Log {
-    entries: Vec<Entry>,
+    entries: Vec<ReplyEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
-    request: Asked,
+struct ReplyEntry {
+    request: ReplyQuery,
     #[serde(default)]
     response: Option<Answered>,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ReplyQuery {
     method: String,
     url: String,
 }
@@ -87,7 +87,7 @@ struct Content {
 pub(super) fn replies(text: &[u8]) -> Vec<Reply> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let Ok(archive) = serde_json::from_slice::<Archive>(text) else { return Vec::new() };
-    let reply = |Entry { request, response }: Entry| {
+    let reply = |ReplyEntry { request, response }: ReplyEntry| {
         let (url, Answered { status, headers, content }) = (Url::parse(&request.url).ok()?, response?);
         // What the browser gave up has none.
         let status = status.filter(|status| *status > 0.0)?;

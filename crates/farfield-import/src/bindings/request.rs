@@ -1,6 +1,6 @@
 //! Values of a state's request: of its query, its form or JSON, and its header fields.
 
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) type Choose<'c> = dyn FnMut(&str, &str) -> Option<String> + 'c;
 
 /// Puts the variable that `choose` says in the place of each value of a state's request.
-pub(super) fn map_values(state: &mut State, choose: &mut Choose<'_>) {
+pub(super) fn map_values(state: &mut DraftState, choose: &mut Choose<'_>) {
     if let Some((path, query)) = state.path.split_once('?') {
         state.path = format!("{path}?{}", mapped_pairs(query, choose));
     }

@@ -1,7 +1,7 @@
 //! Recordings in which values of replies come again.
 
 use crate::tests::of;
-use crate::{Imported, Kind, Wishes};
+use crate::{DocumentKind, Imported, Wishes};
 use serde_json::{Value, json};
 
 fn entry(second: u8, request: (&str, &str, &str), fields: &[(&str, &str)], reply: Value) -> Value {
@@ -35,7 +35,7 @@ fn imported(entries: &[Value]) -> Imported {
 
 fn with(entries: &[Value], wishes: &Wishes) -> Imported {
     let text = json!({ "log": { "version": "1.2", "entries": entries } }).to_string();
-    of(Kind::Har, &text, wishes).expect("a session")
+    of(DocumentKind::Har, &text, wishes).expect("a session")
 }
 
 /// An import in which nothing is bound.
@@ -200,7 +200,8 @@ fn values_beyond_the_bound_are_counted() {
 #[test]
 fn a_wish_that_a_kind_does_not_know_is_named() {
     let wishes = Wishes { binds: true, all_methods: true, ..Wishes::default() };
-    let notes = of(Kind::Curl, "curl http://127.0.0.1/", &wishes).expect("a command").notes.join("\n");
+    let notes =
+        of(DocumentKind::Curl, "curl http://127.0.0.1/", &wishes).expect("a command").notes.join("\n");
     for part in ["`--bind` does nothing here: it is for an HTTP Archive", "`--all-methods` does nothing here"]
     {
         assert!(notes.contains(part), "{notes}");

@@ -3,7 +3,7 @@
 use super::options::Effect;
 use super::words::MARK;
 use crate::files;
-use crate::multipart::{self, Part, media_type_of};
+use crate::multipart::{self, FormPart, media_type_of};
 use crate::state::Body;
 use crate::text::{literal, percent_encoded};
 use farfield_traffic::file::Load;
@@ -79,7 +79,7 @@ pub fn of_form(forms: &[(Effect, String)], load: &mut Load<'_>) -> Result<(Strin
         if name.contains(MARK) {
             return Err("with a field of a form whose name is a variable");
         }
-        let mut part = Part { name: name.to_owned(), ..Part::default() };
+        let mut part = FormPart { name: name.to_owned(), ..FormPart::default() };
         if *effect == Effect::FormString {
             part.content = template(value);
             parts.push(part);

@@ -58,7 +58,7 @@ use Effect::{
 };
 
 /// An option: its name, its letter, whether it takes a value, and what it does.
-pub type Known = (&'static str, Option<char>, bool, Effect);
+pub type CurlOption = (&'static str, Option<char>, bool, Effect);
 
 const CONNECTION: Effect = Differs("without an option about connections (--connect-timeout, --interface, …)");
 const HANDSHAKE: Effect = Differs("without an option about TLS (--tlsv1.2, --ciphers, …)");
@@ -69,7 +69,7 @@ const OTHER: Effect = Refused("of another protocol than HTTP");
 const CONFIGURED: Effect = Refused("with options in another file (--config, --netrc, --variable)");
 
 /// The options that are about a request, and those about connections.
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[CurlOption] = &[
     ("url", None, true, Url),
     ("url-query", None, true, UrlQuery),
     ("request", Some('X'), true, Method),
@@ -265,7 +265,7 @@ const NO_MATTER: &[(&str, Option<char>, bool)] = &[
 ];
 
 /// The option of this name, or of the names that it begins alone.
-pub fn long(name: &str) -> Option<Known> {
+pub fn long(name: &str) -> Option<CurlOption> {
     let all = || {
         let of_no_matter = NO_MATTER.iter().map(|(name, letter, takes)| (*name, *letter, *takes, NoMatter));
         OPTIONS.iter().copied().chain(of_no_matter)
@@ -279,7 +279,7 @@ pub fn long(name: &str) -> Option<Known> {
 }
 
 /// The option of this letter.
-pub fn short(letter: char) -> Option<Known> {
+pub fn short(letter: char) -> Option<CurlOption> {
     let of_letter = OPTIONS.iter().copied().find(|(_, own, ..)| *own == Some(letter));
     of_letter.or_else(|| {
         let (name, own, takes) = NO_MATTER.iter().find(|(_, own, _)| *own == Some(letter))?;

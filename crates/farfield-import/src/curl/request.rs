@@ -4,7 +4,7 @@ use super::body::{self, encoded, template};
 use super::command::Options;
 use super::options::Effect;
 use super::words::MARK;
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::name_of_request;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,15 +12,15 @@ use farfield_traffic::file::Load;
 use url::{Position, Url};
 
 /// A state, and the server that it is of, where the command names it.
-pub struct Made {
+pub struct CurlState {
     pub server: Option<Url>,
     /// The variable without a value that names the server.
     pub base: Option<String>,
-    pub state: State,
+    pub state: DraftState,
 }
 
 /// The request of `url`, or why there is none.
-pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'static str> {
+pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<CurlState, &'static str> {
     let located = located(set, url)?;
     let mut path = template(&located.path);
     let mut has_query = path.contains('?');
@@ -61,7 +61,7 @@ pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'stati
         None => "GET",
     };
     let name = name_of_request(method, &located.path.replace(MARK, ""));
-    let mut state = State::new(name, method, &path);
+    let mut state = DraftState::new(name, method, &path);
     fields(set, &mut state, located.user.as_deref(), load)?;
     if let Some((body, media_type)) = body {
         if let Some(media_type) = media_type.filter(|_| !removes(set, "content-type")) {
@@ -73,13 +73,13 @@ pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'stati
     if !removes(set, "accept") {
         state.set_default("accept", accept);
     }
-    Ok(Made { server: located.server, base: located.base, state })
+    Ok(CurlState { server: located.server, base: located.base, state })
 }
 
 /// The header fields that options write. What `-H` writes stands in place of those of others.
 fn fields(
     set: &Options,
-    state: &mut State,
+    state: &mut DraftState,
     user: Option<&str>,
     load: &mut Load<'_>,
 ) -> Result<(), &'static str> {

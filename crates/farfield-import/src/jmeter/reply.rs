@@ -4,7 +4,7 @@ use super::values::Dollar;
 use super::xml::Element;
 use crate::checks::{Checks, is_sound_extraction};
 use crate::holes::{Variables, constant, template};
-use crate::state::{EXTRACTIONS_MAX, State};
+use crate::state::{DraftState, EXTRACTIONS_MAX};
 use crate::text::{literal, quoted};
 
 /// Texts of an assertion at most.
@@ -169,7 +169,7 @@ pub fn pointer(path: &str) -> Option<String> {
 }
 
 /// An extractor as extractions; false if there are none such.
-pub fn extract(element: &Element, variables: &mut Variables, state: &mut State) -> bool {
+pub fn extract(element: &Element, variables: &mut Variables, state: &mut DraftState) -> bool {
     let found = match element.name.as_str() {
         "RegexExtractor" => of_regex(element, variables),
         "BoundaryExtractor" => of_boundaries(element, variables),
@@ -189,7 +189,7 @@ pub fn extract(element: &Element, variables: &mut Variables, state: &mut State) 
     true
 }
 
-type Found = Vec<(String, String)>;
+type ReplyValue = Vec<(String, String)>;
 
 /// The end of an extraction: which of several values, and the one that stands for none.
 fn rest(number: &str, default: Option<&str>) -> Option<String> {
@@ -211,7 +211,7 @@ fn default_of<'a>(element: &'a Element, name: &str, empty: &str) -> Option<&'a s
     (!default.is_empty() || element.is_true(empty)).then_some(default)
 }
 
-fn of_regex(element: &Element, variables: &Variables) -> Option<Found> {
+fn of_regex(element: &Element, variables: &Variables) -> Option<ReplyValue> {
     let pattern = filled(variables, element.text_of("RegexExtractor.regex"))?;
     // `$1$` alone is one group; anything else is a text of several.
     let group = element.text_of("RegexExtractor.template").trim().strip_prefix('$')?.strip_suffix('$')?;
@@ -225,7 +225,7 @@ fn of_regex(element: &Element, variables: &Variables) -> Option<Found> {
     Some(vec![(element.text_of("RegexExtractor.refname").to_owned(), source)])
 }
 
-fn of_boundaries(element: &Element, variables: &Variables) -> Option<Found> {
+fn of_boundaries(element: &Element, variables: &Variables) -> Option<ReplyValue> {
     let bound = |name: &str| {
         let parts = variables.parts(element.text_of(name), &Dollar).ok()?;
         Some(template(&parts, |own| literal(&regex::escape(own)), ""))
@@ -240,7 +240,7 @@ fn of_boundaries(element: &Element, variables: &Variables) -> Option<Found> {
     Some(vec![(element.text_of("BoundaryExtractor.refname").to_owned(), source)])
 }
 
-fn of_html(element: &Element) -> Option<Found> {
+fn of_html(element: &Element) -> Option<ReplyValue> {
     let attribute = element.text_of("HtmlExtractor.attribute").trim();
     let attribute = match attribute {
         "" => String::new(),
@@ -253,7 +253,7 @@ fn of_html(element: &Element) -> Option<Found> {
     Some(vec![(element.text_of("HtmlExtractor.refname").to_owned(), source)])
 }
 
-fn of_paths(element: &Element) -> Option<Found> {
+fn of_paths(element: &Element) -> Option<ReplyValue> {
     let list = |name: &str| -> Vec<&str> { element.text_of(name).split(';').map(str::trim).collect() };
     let (names, paths) = (list("JSONPostProcessor.referenceNames"), list("JSONPostProcessor.jsonPathExprs"));
     let (numbers, defaults) =

@@ -3,9 +3,9 @@
 use super::Scope;
 use super::values::Dollar;
 use super::xml::Element;
-use crate::holes::{Part, Variables, constant, template};
+use crate::holes::{TextPart, Variables, constant, template};
 use crate::multipart;
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::{form_encoded, literal, name_of_request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,15 +19,15 @@ const FIELDS_MAX: usize = 1_000;
 const PARAMETERS_MAX: usize = 10_000;
 
 /// Why there is no state, and what is named beside.
-pub type Refusal = (&'static str, String);
+pub type SamplerRefusal = (&'static str, String);
 
 /// Methods whose parameters are in the target.
 const WITHOUT_BODY: [&str; 5] = ["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"];
 
 /// A state, and what is to be said of it.
-pub struct Made {
+pub struct SamplerState {
     pub server: Option<Url>,
-    pub state: State,
+    pub state: DraftState,
     pub differs: Vec<&'static str>,
     /// It follows redirects.
     pub follows: bool,
@@ -39,8 +39,8 @@ pub fn of(
     scope: &Scope<'_>,
     variables: &Variables,
     load: &mut Load<'_>,
-) -> Result<Made, Refusal> {
-    let mut maker = Maker { sampler, scope, variables, load, state: State::default() };
+) -> Result<SamplerState, SamplerRefusal> {
+    let mut maker = Maker { sampler, scope, variables, load, state: DraftState::default() };
     let method = maker.constant(maker.property("HTTPSampler.method"))?;
     let method = if method.trim().is_empty() { "GET".to_owned() } else { method.trim().to_ascii_uppercase() };
     if maker.arguments().len() > PARAMETERS_MAX {
@@ -55,7 +55,7 @@ pub fn of(
             path = format!("{path}{}{query}", if path.contains('?') { '&' } else { '?' });
         }
     }
-    maker.state = State::new(name_of_request(&method, &path), &method, &path);
+    maker.state = DraftState::new(name_of_request(&method, &path), &method, &path);
     let has_host = maker.headers()?;
     maker.credentials(server.as_ref())?;
     if !in_target {
@@ -75,7 +75,7 @@ pub fn of(
     }
     let follows =
         sampler.is_true("HTTPSampler.follow_redirects") || sampler.is_true("HTTPSampler.auto_redirects");
-    Ok(Made { server, state: maker.state, differs, follows })
+    Ok(SamplerState { server, state: maker.state, differs, follows })
 }
 
 struct Maker<'a, 'l> {
@@ -83,19 +83,19 @@ struct Maker<'a, 'l> {
     scope: &'a Scope<'a>,
     variables: &'a Variables,
     load: &'a mut Load<'l>,
-    state: State,
+    state: DraftState,
 }
 
 impl<'a> Maker<'a, '_> {
-    fn parts(&self, text: &str) -> Result<Vec<Part>, Refusal> {
+    fn parts(&self, text: &str) -> Result<Vec<TextPart>, SamplerRefusal> {
         self.variables.parts(text, &Dollar).map_err(|unknown| unknown.reason())
     }
 
-    fn filled(&self, text: &str) -> Result<String, Refusal> {
+    fn filled(&self, text: &str) -> Result<String, SamplerRefusal> {
         Ok(template(&self.parts(text)?, literal, ""))
     }
 
-    fn constant(&self, text: &str) -> Result<String, Refusal> {
+    fn constant(&self, text: &str) -> Result<String, SamplerRefusal> {
         let known = constant(&self.parts(text)?);
         known.ok_or(("of a server or a method that is not known before", String::new()))
     }
@@ -108,7 +108,7 @@ impl<'a> Maker<'a, '_> {
     }
 
     /// The server, and the path as a template.
-    fn located(&self) -> Result<(Option<Url>, String), Refusal> {
+    fn located(&self) -> Result<(Option<Url>, String), SamplerRefusal> {
         let path = self.filled(self.property("HTTPSampler.path").trim())?;
         let unreadable = || ("whose URL cannot be read", String::new());
         if let Some((scheme, rest)) =
@@ -135,7 +135,7 @@ impl<'a> Maker<'a, '_> {
     }
 
     /// Adds header fields and cookies; whether a field `Host` is among them, which is the server's.
-    fn headers(&mut self) -> Result<bool, Refusal> {
+    fn headers(&mut self) -> Result<bool, SamplerRefusal> {
         let Scope { headers, cookies, credentials, .. } = self.scope;
         let of = |list: &[&Element], name: &str| list.iter().map(|own| own.items(name).len()).sum::<usize>();
         let count = of(headers, "HeaderManager.headers") + of(cookies, "CookieManager.cookies");
@@ -174,7 +174,7 @@ impl<'a> Maker<'a, '_> {
     }
 
     /// Basic authentication, where a manager names it for the URL.
-    fn credentials(&mut self, server: Option<&Url>) -> Result<(), Refusal> {
+    fn credentials(&mut self, server: Option<&Url>) -> Result<(), SamplerRefusal> {
         let url =
             server.map(|server| format!("{}{}", server.as_str().trim_end_matches('/'), self.state.path));
         for own in
@@ -225,11 +225,11 @@ impl<'a> Maker<'a, '_> {
     }
 
     /// Parameters as pairs, encoded where they say so.
-    fn pairs(&self) -> Result<Vec<String>, Refusal> {
+    fn pairs(&self) -> Result<Vec<String>, SamplerRefusal> {
         let mut pairs = Vec::new();
         for own in self.arguments() {
             let encodes = own.is_true("HTTPArgument.always_encode");
-            let written = |text: &str| -> Result<String, Refusal> {
+            let written = |text: &str| -> Result<String, SamplerRefusal> {
                 let parts = self.parts(text)?;
                 Ok(match encodes {
                     true => template(&parts, form_encoded, "|form"),
@@ -249,7 +249,7 @@ impl<'a> Maker<'a, '_> {
         self.sampler.property("HTTPsampler.Files").map_or(&[], |own| own.items("HTTPFileArgs.files"))
     }
 
-    fn body(&mut self, is_raw: bool) -> Result<(), Refusal> {
+    fn body(&mut self, is_raw: bool) -> Result<(), SamplerRefusal> {
         let files = self.files();
         let is_form = self.sampler.is_true("HTTPSampler.DO_MULTIPART_POST")
             || files.iter().any(|own| !own.text_of("File.paramname").is_empty());
@@ -287,12 +287,12 @@ impl<'a> Maker<'a, '_> {
         Ok(())
     }
 
-    fn form(&mut self, files: &[Element]) -> Result<(String, String), Refusal> {
+    fn form(&mut self, files: &[Element]) -> Result<(String, String), SamplerRefusal> {
         let mut parts = Vec::new();
         for own in self.arguments() {
             let name = known_path(constant(&self.parts(own.text_of("Argument.name"))?))?;
             let content = self.filled(own.text_of("Argument.value"))?;
-            parts.push(multipart::Part { name, content, ..multipart::Part::default() });
+            parts.push(multipart::FormPart { name, content, ..multipart::FormPart::default() });
         }
         for file in files {
             let path = known_path(constant(&self.parts(file.text_of("File.path"))?))?;
@@ -301,17 +301,17 @@ impl<'a> Maker<'a, '_> {
             let media_type =
                 Some(file.text_of("File.mimetype").trim().to_owned()).filter(|own| !own.is_empty());
             let name = known_path(constant(&self.parts(file.text_of("File.paramname"))?))?;
-            parts.push(multipart::Part { name, file_name: base, media_type, content: literal(&text) });
+            parts.push(multipart::FormPart { name, file_name: base, media_type, content: literal(&text) });
         }
         Ok(multipart::written(&parts))
     }
 }
 
-fn known_path(text: Option<String>) -> Result<String, Refusal> {
+fn known_path(text: Option<String>) -> Result<String, SamplerRefusal> {
     text.ok_or(("with a file or a field of a form whose name is not known before", String::new()))
 }
 
-fn of_http(server: Url) -> Result<Url, Refusal> {
+fn of_http(server: Url) -> Result<Url, SamplerRefusal> {
     match server.scheme() {
         "http" | "https" => Ok(server),
         _ => Err(("of another protocol than HTTP", String::new())),

@@ -2,7 +2,7 @@
 
 use super::reply::known;
 use super::xml::Element;
-use crate::draft::{Draft, Settings};
+use crate::draft::{Draft, DraftSettings};
 use crate::holes::Variables;
 use crate::pause::{Pause, Spread};
 use crate::text::quoted;
@@ -33,14 +33,14 @@ pub fn set(group: &Element, variables: &Variables, draft: &mut Draft) {
         return;
     };
     let users = users.clamp(1, USERS_MAX);
-    Settings::set(&mut draft.settings.load, "users", users.to_string());
+    DraftSettings::set(&mut draft.settings.load, "users", users.to_string());
     if let Some(ramp) = number(group, "ThreadGroup.ramp_time").filter(|own| (0..=1_000_000).contains(own)) {
-        Settings::set(&mut draft.settings.load, "ramp", quoted(&format!("{ramp}s")));
+        DraftSettings::set(&mut draft.settings.load, "ramp", quoted(&format!("{ramp}s")));
     }
     // Users start at once, and are measured from then on.
-    Settings::set(&mut draft.settings.run, "warm-up", quoted("0s"));
+    DraftSettings::set(&mut draft.settings.run, "warm-up", quoted("0s"));
     if let Some(loops) = loops.filter(|own| *own > 0 && !is_endless) {
-        Settings::set(
+        DraftSettings::set(
             &mut draft.settings.run,
             "sessions",
             users.saturating_mul(loops as u64).min(i64::MAX as u64).to_string(),
@@ -49,7 +49,7 @@ pub fn set(group: &Element, variables: &Variables, draft: &mut Draft) {
     if is_timed {
         match number(group, "ThreadGroup.duration").filter(|own| (1..=10_000_000).contains(own)) {
             Some(duration) => {
-                Settings::set(&mut draft.settings.run, "duration", quoted(&format!("{duration}s")))
+                DraftSettings::set(&mut draft.settings.run, "duration", quoted(&format!("{duration}s")))
             }
             None => {
                 draft.note("how long the threads run is not known before: the run is as long as runs are")
@@ -69,7 +69,7 @@ pub fn set(group: &Element, variables: &Variables, draft: &mut Draft) {
             "end-session"
         }
     };
-    Settings::set(&mut draft.settings.session, "on-failure", quoted(on_failure));
+    DraftSettings::set(&mut draft.settings.session, "on-failure", quoted(on_failure));
 }
 
 /// The pause of a timer, or of an action that waits.

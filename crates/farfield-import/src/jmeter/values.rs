@@ -1,6 +1,6 @@
 //! Variables and functions of JMeter: `${name}`, `${__P(name,default)}`.
 
-use crate::holes::{Notation, Part, Unknown, Variables, uuid};
+use crate::holes::{Notation, TextPart, Unknown, Variables, uuid};
 
 /// Notation of variables in JMeter.
 pub struct Dollar;
@@ -30,7 +30,7 @@ impl Notation for Dollar {
         }
     }
 
-    fn function(&self, inside: &str, variables: &Variables) -> Option<Result<Vec<Part>, Unknown>> {
+    fn function(&self, inside: &str, variables: &Variables) -> Option<Result<Vec<TextPart>, Unknown>> {
         let call = inside.strip_prefix("__")?;
         let (name, arguments) = call.split_once('(').unwrap_or((call, ")"));
         let arguments: Vec<&str> =
@@ -42,10 +42,10 @@ impl Notation for Dollar {
         }
         let property = |default: Option<&str>| match (variables.given(argument(0)), default) {
             (Some(given), _) => Ok(vec![match crate::environment(given) {
-                Some(own) => Part::Hole(format!("env.{own}")),
-                None => Part::Text(given.to_owned()),
+                Some(own) => TextPart::Hole(format!("env.{own}")),
+                None => TextPart::Text(given.to_owned()),
             }]),
-            (None, Some(default)) => Ok(vec![Part::Text(default.to_owned())]),
+            (None, Some(default)) => Ok(vec![TextPart::Text(default.to_owned())]),
             (None, None) => Err(Unknown::Variable(argument(0).to_owned())),
         };
         Some(match name {
@@ -53,7 +53,7 @@ impl Notation for Dollar {
             "P" => property(Some(arguments.get(1).copied().unwrap_or("1"))),
             "property" => property(arguments.get(2).copied()),
             "Random" => match (argument(0).parse::<i64>(), argument(1).parse::<i64>()) {
-                (Ok(from), Ok(to)) if from <= to => Ok(vec![Part::Hole(format!("random({from},{to})"))]),
+                (Ok(from), Ok(to)) if from <= to => Ok(vec![TextPart::Hole(format!("random({from},{to})"))]),
                 _ => unknown(),
             },
             "UUID" => Ok(uuid()),

@@ -2,9 +2,9 @@
 
 use super::document::Document;
 use super::parameters::Parameters;
-use crate::multipart::{self, Part};
+use crate::multipart::{self, FormPart};
 use crate::node::Node;
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::{form_encoded, literal, one_line};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub fn add(
     document: &Document,
     operation: &Node,
     parameters: &Parameters,
-    state: &mut State,
+    state: &mut DraftState,
 ) -> Result<(), (&'static str, String)> {
     let no_example = |what: &str| ("whose body has no example", one_line(what));
     if document.is_swagger() {
@@ -101,7 +101,7 @@ fn add_of_swagger(
     document: &Document,
     operation: &Node,
     parameters: &Parameters,
-    state: &mut State,
+    state: &mut DraftState,
 ) -> Result<(), (&'static str, String)> {
     let consumes = [operation.get("consumes"), document.named("consumes")];
     let consumes = consumes.iter().find_map(|list| list.items().first()?.text());
@@ -137,12 +137,12 @@ fn written(media_type: &str, value: &Node) -> Option<(String, String)> {
             fields.collect::<Vec<_>>().join("&")
         }
         "multipart/form-data" => {
-            let part = |(name, node): &(String, Node)| Part {
+            let part = |(name, node): &(String, Node)| FormPart {
                 name: name.clone(),
                 content: literal(&plain(node)),
-                ..Part::default()
+                ..FormPart::default()
             };
-            let parts: Vec<Part> = value.entries().iter().map(part).collect();
+            let parts: Vec<FormPart> = value.entries().iter().map(part).collect();
             return Some(multipart::written(&parts));
         }
         // An example of another type is its text.
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn body(components: &str, operation: &str) -> Result<Option<String>, &'static str> {
-        let mut state = State::new("a".into(), "POST", "/");
+        let mut state = DraftState::new("a".into(), "POST", "/");
         let operation = Node::of_json(operation.as_bytes()).expect("JSON");
         add(&document(components), &operation, &Parameters::default(), &mut state).map_err(|(why, _)| why)?;
         Ok(match state.body {
@@ -282,7 +282,7 @@ mod tests {
     fn examples_are_what_the_schema_says() {
         let of =
             |media: &str| format!(r#"{{"requestBody": {{"content": {{"application/json": {media}}}}}}}"#);
-        let kind = r##"{"schemas": {"Kind": {"type": "string", "enum": ["x", "y"]}}}"##;
+        let kind = r##"{"schemas": {"DocumentKind": {"type": "string", "enum": ["x", "y"]}}}"##;
         for (media, expected) in [
             (r#"{"example": "{\"a\": 1}", "schema": {"type": "object"}}"#, r#"{"a":1}"#),
             (r#"{"example": "{\"a\": 1}", "schema": {"type": "string"}}"#, r#""{\"a\": 1}""#),

@@ -4,7 +4,7 @@
 use super::document::Document;
 use crate::Wishes;
 use crate::node::Node;
-use crate::state::State;
+use crate::state::DraftState;
 use crate::text::{literal, one_line, percent_encoded};
 
 /// Adds what the operation's first requirement asks for.
@@ -12,7 +12,7 @@ pub fn add(
     document: &Document,
     operation: &Node,
     wishes: &Wishes,
-    state: &mut State,
+    state: &mut DraftState,
     query: &mut String,
     differs: &mut Vec<(&'static str, String)>,
 ) {

@@ -1,10 +1,10 @@
 //! A request of a collection as a state.
 
 use super::variables::Braces;
-use crate::holes::{Notation, Part, Variables, constant, template};
+use crate::holes::{Notation, TextPart, Variables, constant, template};
 use crate::multipart::{self, media_type_of};
 use crate::node::Node;
-use crate::state::{Body, State};
+use crate::state::{Body, DraftState};
 use crate::text::{form_encoded, literal, name_of_request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,12 +17,12 @@ use url::Url;
 const AUTH_MAX: usize = 100;
 
 /// Why there is no state, and what is named beside.
-type Refusal = (&'static str, String);
+type RequestRefusal = (&'static str, String);
 
 /// A state, and what is to be said of it.
-pub struct Made {
+pub struct PostmanState {
     pub server: Option<Url>,
-    pub state: State,
+    pub state: DraftState,
     pub differs: Vec<&'static str>,
     /// The variable without a value that the URL begins with.
     pub base: Option<String>,
@@ -34,15 +34,15 @@ pub fn of(
     auth: Option<&Node>,
     variables: &Variables,
     load: &mut Load<'_>,
-) -> Result<Made, Refusal> {
+) -> Result<PostmanState, RequestRefusal> {
     let request = item.get("request");
     let (url, method) = match request.text() {
         Some(_) => (request, "GET".to_owned()),
         None => (request.get("url"), request.get("method").plain().unwrap_or_else(|| "GET".to_owned())),
     };
-    let mut maker = Maker { variables, load, state: State::default(), differs: Vec::new() };
+    let mut maker = Maker { variables, load, state: DraftState::default(), differs: Vec::new() };
     let located = maker.located(url)?;
-    maker.state = State::new(name_of_request(&method, &located.path), &method, &located.path);
+    maker.state = DraftState::new(name_of_request(&method, &located.path), &method, &located.path);
     maker.headers(request.get("header"))?;
     if let Some(user) = &located.user {
         let user = percent_encoding::percent_decode_str(user).decode_utf8_lossy();
@@ -60,7 +60,12 @@ pub fn of(
     if !proxy.get("host").is_null() && !proxy.get("disabled").is_true() {
         maker.differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
     }
-    Ok(Made { server: located.server, state: maker.state, differs: maker.differs, base: located.base })
+    Ok(PostmanState {
+        server: located.server,
+        state: maker.state,
+        differs: maker.differs,
+        base: located.base,
+    })
 }
 
 /// Target of a request; the path is a template.
@@ -74,20 +79,20 @@ struct Located {
 struct Maker<'a, 'l> {
     variables: &'a Variables,
     load: &'a mut Load<'l>,
-    state: State,
+    state: DraftState,
     differs: Vec<&'static str>,
 }
 
 impl Maker<'_, '_> {
-    fn parts(&self, text: &str) -> Result<Vec<Part>, Refusal> {
+    fn parts(&self, text: &str) -> Result<Vec<TextPart>, RequestRefusal> {
         self.variables.parts(text, &Braces).map_err(|unknown| unknown.reason())
     }
 
-    fn fill(&self, text: &str) -> Result<String, Refusal> {
+    fn fill(&self, text: &str) -> Result<String, RequestRefusal> {
         Ok(template(&self.parts(text)?, literal, ""))
     }
 
-    fn located(&self, url: &Node) -> Result<Located, Refusal> {
+    fn located(&self, url: &Node) -> Result<Located, RequestRefusal> {
         let whole = whole(url);
         let whole = whole.trim();
         let mut base = None;
@@ -138,7 +143,7 @@ impl Maker<'_, '_> {
     }
 
     /// A path whose segments `:id` have their values.
-    fn with_segments<'n>(&self, path: &str, known: &'n [Node]) -> Result<String, Refusal> {
+    fn with_segments<'n>(&self, path: &str, known: &'n [Node]) -> Result<String, RequestRefusal> {
         // Of a name that is there twice the first counts. A path may have as many as there are.
         let named = |own: &'n Node| Some((own.get("key").text().or(own.get("id").text())?, own));
         let known: BTreeMap<&str, &Node> = known.iter().rev().filter_map(named).collect();
@@ -163,7 +168,7 @@ impl Maker<'_, '_> {
         Ok(path.split('/').map(segment).collect::<Result<Vec<_>, _>>()?.join("/"))
     }
 
-    fn headers(&mut self, headers: &Node) -> Result<(), Refusal> {
+    fn headers(&mut self, headers: &Node) -> Result<(), RequestRefusal> {
         if let Some(text) = headers.text() {
             for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
                 let value = self.fill(value)?;
@@ -181,7 +186,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    fn auth(&mut self, auth: &Node) -> Result<(), Refusal> {
+    fn auth(&mut self, auth: &Node) -> Result<(), RequestRefusal> {
         let kind = auth.get("type").text().unwrap_or("noauth");
         // Version 2.1 has a list, 2.0 an object.
         let value = |key: &str| {
@@ -238,7 +243,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    fn body(&mut self, body: &Node) -> Result<(), Refusal> {
+    fn body(&mut self, body: &Node) -> Result<(), RequestRefusal> {
         if body.is_null() || body.get("disabled").is_true() {
             return Ok(());
         }
@@ -306,7 +311,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    fn form(&mut self, fields: &[Node]) -> Result<(String, String), Refusal> {
+    fn form(&mut self, fields: &[Node]) -> Result<(String, String), RequestRefusal> {
         let mut parts = Vec::new();
         for field in fields.iter().filter(|own| !own.get("disabled").is_true()) {
             let name = constant(&self.parts(&field.get("key").plain().unwrap_or_default())?);
@@ -315,7 +320,7 @@ impl Maker<'_, '_> {
             let media_type = field.get("contentType").text().filter(|own| !own.is_empty()).map(str::to_owned);
             if field.get("type").text() != Some("file") {
                 let content = self.fill(&field.get("value").plain().unwrap_or_default())?;
-                parts.push(multipart::Part { name, file_name: None, media_type, content });
+                parts.push(multipart::FormPart { name, file_name: None, media_type, content });
                 continue;
             }
             let source = field.get("src");
@@ -330,14 +335,14 @@ impl Maker<'_, '_> {
                 );
                 let base = Path::new(file).file_name().map(|own| own.to_string_lossy().into_owned());
                 let media_type = media_type.clone().or_else(|| Some(media_type_of(file).to_owned()));
-                parts.push(multipart::Part { name: name.clone(), file_name: base, media_type, content });
+                parts.push(multipart::FormPart { name: name.clone(), file_name: base, media_type, content });
             }
         }
         Ok(multipart::written(&parts))
     }
 }
 
-fn no_basic() -> Refusal {
+fn no_basic() -> RequestRefusal {
     ("whose user or password is not known before, which basic authentication encodes together", String::new())
 }
 

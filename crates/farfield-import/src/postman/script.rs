@@ -13,7 +13,7 @@ const STATEMENTS_MAX: usize = 10_000;
 
 /// Meaning of a statement.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Finding {
+pub enum Statement {
     /// The statuses that are well.
     Status(Vec<String>),
     /// A text that the body has, or has not.
@@ -32,7 +32,7 @@ pub enum Finding {
 #[derive(Debug, Default, PartialEq)]
 pub struct Script {
     /// Findings, in order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Statement>,
     /// Statements without an equivalent.
     pub passed_over: usize,
 }
@@ -175,7 +175,7 @@ impl Reader {
         }
     }
 
-    fn finding(&mut self, statement: &str) -> Option<Vec<Finding>> {
+    fn finding(&mut self, statement: &str) -> Option<Vec<Statement>> {
         if let Some(parts) = OLD_TEST.captures(statement) {
             return self.old_test(parts.get(1)?.as_str());
         }
@@ -198,20 +198,20 @@ impl Reader {
     }
 
     /// `tests["…"] = responseCode.code === 200`
-    fn old_test(&self, value: &str) -> Option<Vec<Finding>> {
+    fn old_test(&self, value: &str) -> Option<Vec<Statement>> {
         if let Some(text) = value.strip_prefix("responseBody.has(") {
             let (text, rest) = until_closed(text)?;
-            return rest.is_empty().then(|| Some(vec![Finding::Text(literal(text)?, true)])).flatten();
+            return rest.is_empty().then(|| Some(vec![Statement::Text(literal(text)?, true)])).flatten();
         }
         let parts = IS.captures(value)?;
         let (subject, wanted) = (self.subject(parts.get(1)?.as_str())?, literal(&parts[2])?);
         equals(subject, wanted)
     }
 
-    fn set(&self, name: &str, value: &str) -> Option<Finding> {
+    fn set(&self, name: &str, value: &str) -> Option<Statement> {
         let of_source = |key: &str, value: &str| {
             let source = format!("{{ {key} = {} }}", crate::text::quoted(value));
-            Some(Finding::Extract(name.to_owned(), source))
+            Some(Statement::Extract(name.to_owned(), source))
         };
         if let Some(pointer) = self.pointer(value) {
             return of_source("json", &pointer);
@@ -223,7 +223,7 @@ impl Reader {
             let (cookie, rest) = until_closed(rest)?;
             return rest.is_empty().then(|| of_source("cookie", &literal(cookie)?)).flatten();
         }
-        Some(Finding::Set(name.to_owned(), literal(value)?))
+        Some(Statement::Set(name.to_owned(), literal(value)?))
     }
 
     fn subject(&self, expression: &str) -> Option<Subject> {
@@ -272,7 +272,7 @@ impl Reader {
     }
 
     /// `pm.expect(SUBJECT).to.eql(WANTED)` and its like.
-    fn expect(&self, subject: &str, chain: &str) -> Option<Vec<Finding>> {
+    fn expect(&self, subject: &str, chain: &str) -> Option<Vec<Statement>> {
         let filler = [
             "to", "be", "been", "is", "that", "which", "and", "have", "has", "with", "of", "deep", "a", "an",
         ];
@@ -297,7 +297,7 @@ impl Reader {
         }
     }
 
-    fn expected(&self, subject: &str, word: &str, argument: &str, is_there: bool) -> Option<Vec<Finding>> {
+    fn expected(&self, subject: &str, word: &str, argument: &str, is_there: bool) -> Option<Vec<Statement>> {
         let subject = self.subject(subject)?;
         match (word, subject, is_there) {
             ("eql" | "equal" | "equals" | "eq", subject, true) => equals(subject, literal(argument)?),
@@ -305,10 +305,10 @@ impl Reader {
             ("oneOf", Subject::Status, true) => {
                 let inside = argument.strip_prefix('[')?.strip_suffix(']')?;
                 let codes: Option<Vec<String>> = inside.split(',').map(|code| status(code.trim())).collect();
-                codes.map(|codes| vec![Finding::Status(codes)])
+                codes.map(|codes| vec![Statement::Status(codes)])
             }
             ("include" | "includes" | "contain" | "contains", Subject::Body, is_there) => {
-                Some(vec![Finding::Text(literal(argument)?, is_there)])
+                Some(vec![Statement::Text(literal(argument)?, is_there)])
             }
             ("property", Subject::Json(pointer), true) => {
                 let (name, value) = match argument.split_once(',') {
@@ -316,29 +316,29 @@ impl Reader {
                     None => (argument, None),
                 };
                 let name = literal(name)?.replace('~', "~0").replace('/', "~1");
-                Some(vec![Finding::Json(format!("{pointer}/{name}"), value)])
+                Some(vec![Statement::Json(format!("{pointer}/{name}"), value)])
             }
-            ("exist", Subject::Json(pointer), true) => Some(vec![Finding::Json(pointer, None)]),
-            ("exist" | "ok", Subject::Header(name), true) => Some(vec![Finding::Header(name, None)]),
+            ("exist", Subject::Json(pointer), true) => Some(vec![Statement::Json(pointer, None)]),
+            ("exist" | "ok", Subject::Header(name), true) => Some(vec![Statement::Header(name, None)]),
             _ => None,
         }
     }
 }
 
-fn equals(subject: Subject, wanted: String) -> Option<Vec<Finding>> {
+fn equals(subject: Subject, wanted: String) -> Option<Vec<Statement>> {
     Some(vec![match subject {
-        Subject::Status => Finding::Status(vec![status(&wanted)?]),
+        Subject::Status => Statement::Status(vec![status(&wanted)?]),
         Subject::Body => return None,
-        Subject::Header(name) => Finding::Header(name, Some(wanted)),
-        Subject::Json(pointer) => Finding::Json(pointer, Some(wanted)),
+        Subject::Header(name) => Statement::Header(name, Some(wanted)),
+        Subject::Json(pointer) => Statement::Json(pointer, Some(wanted)),
     }])
 }
 
 /// `pm.response.to.…`
-fn of_response(rest: &str) -> Option<Vec<Finding>> {
+fn of_response(rest: &str) -> Option<Vec<Statement>> {
     match rest {
-        "be.ok" | "be.success" => return Some(vec![Finding::Status(vec!["2xx".to_owned()])]),
-        "not.be.error" => return Some(vec![Finding::Status(vec!["100-399".to_owned()])]),
+        "be.ok" | "be.success" => return Some(vec![Statement::Status(vec!["2xx".to_owned()])]),
+        "not.be.error" => return Some(vec![Statement::Status(vec!["100-399".to_owned()])]),
         _ => {}
     }
     let (word, inside) = rest.split_once('(')?;
@@ -347,13 +347,13 @@ fn of_response(rest: &str) -> Option<Vec<Finding>> {
         return None;
     }
     match word {
-        "have.status" => status(argument.trim()).map(|code| vec![Finding::Status(vec![code])]),
+        "have.status" => status(argument.trim()).map(|code| vec![Statement::Status(vec![code])]),
         "have.header" => {
             let (name, value) = match argument.split_once(',') {
                 Some((name, value)) => (name, Some(literal(value)?)),
                 None => (argument, None),
             };
-            Some(vec![Finding::Header(literal(name)?, value)])
+            Some(vec![Statement::Header(literal(name)?, value)])
         }
         _ => None,
     }
@@ -425,7 +425,7 @@ fn literal(text: &str) -> Option<String> {
 }
 
 /// Adds a check; false if there is no such check.
-pub fn add(checks: &mut Checks, finding: &Finding, fill: &dyn Fn(&str) -> Option<String>) -> bool {
+pub fn add(checks: &mut Checks, finding: &Statement, fill: &dyn Fn(&str) -> Option<String>) -> bool {
     if checks.is_full() {
         return false;
     }
@@ -434,19 +434,19 @@ pub fn add(checks: &mut Checks, finding: &Finding, fill: &dyn Fn(&str) -> Option
         None => Some(None),
     };
     match finding {
-        Finding::Status(codes) => checks.status(codes.clone()),
-        Finding::Text(text, is_there) => fill(text).is_some_and(|text| {
+        Statement::Status(codes) => checks.status(codes.clone()),
+        Statement::Text(text, is_there) => fill(text).is_some_and(|text| {
             checks.text(text, *is_there);
             true
         }),
         // The value of a field is no template.
-        Finding::Header(name, value) => {
+        Statement::Header(name, value) => {
             !value.as_ref().is_some_and(|own| own.contains("{{")) && checks.header(name, value.clone())
         }
-        Finding::Json(pointer, value) => {
+        Statement::Json(pointer, value) => {
             filled(value).is_some_and(|value| checks.json(&crate::text::literal(pointer), value))
         }
-        Finding::Extract(..) | Finding::Set(..) => true,
+        Statement::Extract(..) | Statement::Set(..) => true,
     }
 }
 
@@ -478,22 +478,22 @@ mod tests {
             tests["has"] = responseBody.has("z");
             console.log("done");
         "#;
-        let extract = |name: &str, source: &str| Finding::Extract(name.into(), source.into());
+        let extract = |name: &str, source: &str| Statement::Extract(name.into(), source.into());
         assert_eq!(
             read(text),
             Script {
                 findings: vec![
-                    Finding::Status(vec!["201".into()]),
-                    Finding::Text("a \"b\"".into(), true),
-                    Finding::Json("/items/0/a~1b".into(), Some("x".into())),
-                    Finding::Json("/id".into(), None),
-                    Finding::Json("/paid".into(), Some("true".into())),
+                    Statement::Status(vec!["201".into()]),
+                    Statement::Text("a \"b\"".into(), true),
+                    Statement::Json("/items/0/a~1b".into(), Some("x".into())),
+                    Statement::Json("/id".into(), None),
+                    Statement::Json("/paid".into(), Some("true".into())),
                     extract("token", "{ json = \"/data/token\" }"),
-                    Finding::Set("n".into(), "5".into()),
+                    Statement::Set("n".into(), "5".into()),
                     extract("etag", "{ header = \"ETag\" }"),
                     extract("sid", "{ cookie = \"sid\" }"),
-                    Finding::Status(vec!["201".into()]),
-                    Finding::Text("z".into(), true),
+                    Statement::Status(vec!["201".into()]),
+                    Statement::Text("z".into(), true),
                 ],
                 passed_over: 0
             }

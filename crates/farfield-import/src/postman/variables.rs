@@ -1,6 +1,6 @@
 //! Variables of Postman: `{{name}}`, and its own, `{{$randomInt}}`.
 
-use crate::holes::{Notation, Part, Unknown, Variables};
+use crate::holes::{Notation, TextPart, Unknown, Variables};
 
 /// Notation of variables in Postman.
 pub struct Braces;
@@ -17,10 +17,10 @@ impl Notation for Braces {
         }
     }
 
-    fn function(&self, inside: &str, _: &Variables) -> Option<Result<Vec<Part>, Unknown>> {
+    fn function(&self, inside: &str, _: &Variables) -> Option<Result<Vec<TextPart>, Unknown>> {
         let name = inside.strip_prefix('$')?;
         Some(match name {
-            "randomInt" => Ok(vec![Part::Hole("random(0,1000)".to_owned())]),
+            "randomInt" => Ok(vec![TextPart::Hole("random(0,1000)".to_owned())]),
             "guid" | "randomUUID" => Ok(crate::holes::uuid()),
             _ => Err(Unknown::Function(inside.to_owned())),
         })

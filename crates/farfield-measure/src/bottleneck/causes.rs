@@ -1,8 +1,8 @@
 //! The conditions under which something has given out, and their words.
 
-use super::readings::{Held, Readings, Values, at, held, max_from, mean_from, sum};
-use super::{Cause, Exhausted};
-use crate::monitor::{SeriesName, Source, metric};
+use super::readings::{ConditionPeriod, Readings, Values, at, held, max_from, mean_from, sum};
+use super::{BottleneckCause, Exhausted};
+use crate::monitor::{SeriesName, SeriesSource, metric};
 
 /// A processor is full above this share. Readings are of kernel ticks, 1 % of a second.
 const FULL: f64 = 0.94;
@@ -39,7 +39,9 @@ pub(super) fn all(readings: &Readings<'_>, workers_poll: bool) -> Vec<Exhausted>
     }
     if !workers_poll {
         found.extend(generator(readings));
-        found.extend(machine_cpu(readings).filter(|_| found.iter().all(|one| one.cause != Cause::Cpu)));
+        found.extend(
+            machine_cpu(readings).filter(|_| found.iter().all(|one| one.cause != BottleneckCause::Cpu)),
+        );
     }
     found.extend(machine_memory(readings));
     found.extend(swap(readings));
@@ -54,9 +56,15 @@ pub(super) fn all(readings: &Readings<'_>, workers_poll: bool) -> Vec<Exhausted>
     found
 }
 
-fn exhausted(cause: Cause, of: (&str, &str), held: Held, value: f64, limit: Option<f64>) -> Exhausted {
+fn exhausted(
+    cause: BottleneckCause,
+    of: (&str, &str),
+    held: ConditionPeriod,
+    value: f64,
+    limit: Option<f64>,
+) -> Exhausted {
     let (tier, name) = (of.0.to_owned(), of.1.to_owned());
-    let Held { second, readings } = held;
+    let ConditionPeriod { second, readings } = held;
     Exhausted { cause, tier, name, second, readings, value, limit, in_words: String::new() }
 }
 
@@ -92,7 +100,7 @@ fn cpu_of_tier(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     let used = cpu_of(readings, tier);
     let limits = readings.of_tier(tier, metric::CPU_LIMIT)?;
     let limit = limits.values().copied().next_back().filter(|limit| *limit > 0.0)?;
-    let make = |held, value| exhausted(Cause::Cpu, (tier, ""), held, value, Some(limit));
+    let make = |held, value| exhausted(BottleneckCause::Cpu, (tier, ""), held, value, Some(limit));
     if let Some(throttled) = readings.of_tier(tier, metric::THROTTLED)
         && let Some(held) = held(throttled, |_, share| share >= THROTTLED)
     {
@@ -130,8 +138,9 @@ fn cpu_of_processes(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     if limit.is_none_or(|limit| *limit <= 1.0) {
         return None;
     }
-    let of_tier = readings.each(Source::Process, metric::CPU_USER).filter(|(name, _)| name.tier == tier);
-    let mut found: Vec<(Held, &SeriesName, f64)> = of_tier
+    let of_tier =
+        readings.each(SeriesSource::Process, metric::CPU_USER).filter(|(name, _)| name.tier == tier);
+    let mut found: Vec<(ConditionPeriod, &SeriesName, f64)> = of_tier
         .filter_map(|(name, _)| {
             let used = cpu(readings, name);
             let threads = readings.beside(name, metric::THREADS)?;
@@ -144,7 +153,7 @@ fn cpu_of_processes(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     let (held, name, value) = found.first()?;
     let (many, pid) = (found.len(), name.pid.unwrap_or(0));
     let others = if many > 1 { format!(" and {} more like it", many - 1) } else { String::new() };
-    Some(exhausted(Cause::Cpu, (tier, &name.name), *held, *value, Some(1.0)).says(format!(
+    Some(exhausted(BottleneckCause::Cpu, (tier, &name.name), *held, *value, Some(1.0)).says(format!(
         "process {} ({pid}) of the {tier}{others}, of one thread each, filled a processor from second {} ({})",
         name.name,
         held.second,
@@ -154,7 +163,7 @@ fn cpu_of_processes(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 
 /// Processor time of the machine, with what a hypervisor took of it.
 fn cpu_of_machine(readings: &Readings<'_>) -> Values {
-    let of = |metric| readings.only(Source::Machine, metric);
+    let of = |metric| readings.only(SeriesSource::Machine, metric);
     let used = sum(of(metric::CPU_USER), of(metric::CPU_SYSTEM));
     match of(metric::CPU_STEAL) {
         Some(steal) => sum(Some(&used), Some(steal)),
@@ -165,10 +174,10 @@ fn cpu_of_machine(readings: &Readings<'_>) -> Values {
 /// All processors of the machine are busy, at least half of them with the tiers and farfield.
 fn machine_cpu(readings: &Readings<'_>) -> Option<Exhausted> {
     let used = cpu_of_machine(readings);
-    let number = at(readings.only(Source::Machine, metric::PROCESSORS)?, u64::MAX)?;
+    let number = at(readings.only(SeriesSource::Machine, metric::PROCESSORS)?, u64::MAX)?;
     let own = sum(
-        readings.only(Source::Generator, metric::CPU_USER),
-        readings.only(Source::Generator, metric::CPU_SYSTEM),
+        readings.only(SeriesSource::Generator, metric::CPU_USER),
+        readings.only(SeriesSource::Generator, metric::CPU_SYSTEM),
     );
     let tiers: Vec<(&str, Values)> =
         readings.tiers().into_iter().map(|tier| (tier, cpu_of(readings, tier))).collect();
@@ -182,7 +191,7 @@ fn machine_cpu(readings: &Readings<'_>) -> Option<Exhausted> {
     let of_tiers = tiers.iter().map(|(tier, used)| format!("{tier} {:.2}", mean_from(used, held.second)));
     let parts: Vec<String> =
         of_tiers.chain([format!("farfield {:.2}", mean_from(&own, held.second))]).collect();
-    Some(exhausted(Cause::MachineCpu, ("", ""), held, value, Some(number)).says(format!(
+    Some(exhausted(BottleneckCause::MachineCpu, ("", ""), held, value, Some(number)).says(format!(
         "all {} of the machine were full from second {} ({})",
         processors(number),
         held.second,
@@ -192,7 +201,7 @@ fn machine_cpu(readings: &Readings<'_>) -> Option<Exhausted> {
 
 /// The first worker of the generator whose processor is full.
 fn generator(readings: &Readings<'_>) -> Option<Exhausted> {
-    let workers = readings.each(Source::Thread, metric::CPU_USER);
+    let workers = readings.each(SeriesSource::Thread, metric::CPU_USER);
     let workers = workers.filter(|(name, _)| name.name.starts_with("worker"));
     let full = workers.filter_map(|(name, _)| {
         let used = cpu(readings, name);
@@ -200,7 +209,7 @@ fn generator(readings: &Readings<'_>) -> Option<Exhausted> {
         Some((held, name, mean_from(&used, held.second)))
     });
     let (held, name, value) = full.min_by_key(|(held, name, _)| (held.second, name.pid))?;
-    Some(exhausted(Cause::Generator, ("", &name.name), held, value, Some(1.0)).says(format!(
+    Some(exhausted(BottleneckCause::Generator, ("", &name.name), held, value, Some(1.0)).says(format!(
         "the generator's {} was full from second {} ({} of 1 processor)",
         name.name,
         held.second,
@@ -217,7 +226,7 @@ fn group_memory(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     let limit = at(readings.of_tier(tier, metric::GROUP_MEMORY_LIMIT)?, u64::MAX)?;
     let held = held(used, |_, used| used >= BUSY * limit)?;
     let value = max_from(used, held.second);
-    Some(exhausted(Cause::Memory, (tier, ""), held, value, Some(limit)).says(format!(
+    Some(exhausted(BottleneckCause::Memory, (tier, ""), held, value, Some(limit)).says(format!(
         "the {tier}'s memory was used up from second {} ({} of {})",
         held.second,
         mebibytes(value),
@@ -226,11 +235,11 @@ fn group_memory(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 }
 
 fn machine_memory(readings: &Readings<'_>) -> Option<Exhausted> {
-    let available = readings.only(Source::Machine, metric::MEMORY_AVAILABLE)?;
-    let total = at(readings.only(Source::Machine, metric::MEMORY_TOTAL)?, u64::MAX)?;
+    let available = readings.only(SeriesSource::Machine, metric::MEMORY_AVAILABLE)?;
+    let total = at(readings.only(SeriesSource::Machine, metric::MEMORY_TOTAL)?, u64::MAX)?;
     let held = held(available, |_, available| available < MEMORY * total)?;
     let least = available.range(held.second..).map(|(_, value)| *value).fold(f64::INFINITY, f64::min);
-    Some(exhausted(Cause::Memory, ("", ""), held, total - least, Some(total)).says(format!(
+    Some(exhausted(BottleneckCause::Memory, ("", ""), held, total - least, Some(total)).says(format!(
         "the machine's memory was used up from second {} ({} of {} available)",
         held.second,
         mebibytes(least),
@@ -239,10 +248,10 @@ fn machine_memory(readings: &Readings<'_>) -> Option<Exhausted> {
 }
 
 fn swap(readings: &Readings<'_>) -> Option<Exhausted> {
-    let read = readings.only(Source::Machine, metric::SWAP_IN)?;
+    let read = readings.only(SeriesSource::Machine, metric::SWAP_IN)?;
     let held = held(read, |_, bytes| bytes >= SWAP_IN)?;
     let value = max_from(read, held.second);
-    Some(exhausted(Cause::Swap, ("", ""), held, value, None).says(format!(
+    Some(exhausted(BottleneckCause::Swap, ("", ""), held, value, None).says(format!(
         "memory was read back from swap from second {} (up to {} a second)",
         held.second,
         mebibytes(value)
@@ -251,7 +260,8 @@ fn swap(readings: &Readings<'_>) -> Option<Exhausted> {
 
 /// The first process of a tier that has no descriptors left.
 fn descriptors(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
-    let of_tier = readings.each(Source::Process, metric::DESCRIPTORS).filter(|(name, _)| name.tier == tier);
+    let of_tier =
+        readings.each(SeriesSource::Process, metric::DESCRIPTORS).filter(|(name, _)| name.tier == tier);
     let full = of_tier.filter_map(|(name, open)| {
         let limits = readings.beside(name, metric::DESCRIPTORS_LIMIT)?;
         let limit = at(limits, u64::MAX)?;
@@ -260,7 +270,7 @@ fn descriptors(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
         Some((held, name, max_from(open, held.second), limit))
     });
     let (held, name, value, limit) = full.min_by_key(|(held, name, ..)| (held.second, name.pid))?;
-    Some(exhausted(Cause::Descriptors, (tier, &name.name), held, value, Some(limit)).says(format!(
+    Some(exhausted(BottleneckCause::Descriptors, (tier, &name.name), held, value, Some(limit)).says(format!(
         "process {} ({}) of the {tier} had no descriptors left from second {} ({value} of {limit})",
         name.name,
         name.pid.unwrap_or(0),
@@ -269,12 +279,12 @@ fn descriptors(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 }
 
 fn disks(readings: &Readings<'_>) -> Option<Exhausted> {
-    let full = readings.each(Source::Disk, metric::BUSY).filter_map(|(name, busy)| {
+    let full = readings.each(SeriesSource::Disk, metric::BUSY).filter_map(|(name, busy)| {
         let held = held(busy, |_, busy| busy >= BUSY)?;
         Some((held, name, mean_from(busy, held.second)))
     });
     let (held, name, value) = full.min_by_key(|(held, ..)| held.second)?;
-    Some(exhausted(Cause::Disk, ("", &name.name), held, value, Some(1.0)).says(format!(
+    Some(exhausted(BottleneckCause::Disk, ("", &name.name), held, value, Some(1.0)).says(format!(
         "disk {} was busy all the time from second {} ({})",
         name.name,
         held.second,
@@ -289,7 +299,7 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
         (metric::SENT_BYTES, metric::SENT_PACKETS, metric::SEND_DROPS),
     ];
     for (bytes, packets, drops) in directions {
-        for (name, carried) in readings.each(Source::Interface, bytes) {
+        for (name, carried) in readings.each(SeriesSource::Interface, bytes) {
             let speed = readings.beside(name, metric::SPEED).and_then(|speed| at(speed, u64::MAX));
             if let Some(speed) = speed
                 && let Some(held) = held(carried, |_, carried| carried >= BUSY * speed)
@@ -302,7 +312,7 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
                     percent(value / speed),
                     speed * 8e-6
                 );
-                let found = exhausted(Cause::Network, ("", &name.name), held, value, Some(speed));
+                let found = exhausted(BottleneckCause::Network, ("", &name.name), held, value, Some(speed));
                 return Some(found.says(words));
             }
             let packets = readings.beside(name, packets);
@@ -311,7 +321,7 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
             let too_many = |second, drops| drops >= 10.0 && drops >= DROPS * (carried(second) + drops);
             if let Some(held) = held(dropped, too_many) {
                 let value = mean_from(dropped, held.second);
-                let found = exhausted(Cause::Network, ("", &name.name), held, value, None);
+                let found = exhausted(BottleneckCause::Network, ("", &name.name), held, value, None);
                 return Some(found.says(format!(
                     "interface {} dropped packets from second {} ({value:.0} a second)",
                     name.name, held.second
@@ -325,21 +335,21 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
 /// Receive buffers of UDP sockets that are full: whoever reads them is too slow, and what is dropped looks
 /// like a loss of the network's.
 fn udp_buffers(readings: &Readings<'_>) -> Option<Exhausted> {
-    let errors = |metric| readings.only(Source::Network, metric);
+    let errors = |metric| readings.only(SeriesSource::Network, metric);
     let dropped = sum(errors(metric::UDP_BUFFER_ERRORS), errors(metric::UDP6_BUFFER_ERRORS));
     let held = held(&dropped, |_, dropped| dropped > 0.0)?;
     let value = mean_from(&dropped, held.second);
     let second = held.second;
-    Some(exhausted(Cause::Network, ("", "udp-buffers"), held, value, None).says(format!(
+    Some(exhausted(BottleneckCause::Network, ("", "udp-buffers"), held, value, None).says(format!(
         "receive buffers of UDP sockets were full from second {second} ({value:.0} datagrams a second dropped)"
     )))
 }
 
 fn tcp_memory(readings: &Readings<'_>) -> Option<Exhausted> {
-    let pressures = readings.only(Source::Network, metric::TCP_MEMORY_PRESSURES)?;
+    let pressures = readings.only(SeriesSource::Network, metric::TCP_MEMORY_PRESSURES)?;
     let held = held(pressures, |_, pressures| pressures > 0.0)?;
     Some(
-        exhausted(Cause::Network, ("", "tcp-memory"), held, max_from(pressures, held.second), None)
+        exhausted(BottleneckCause::Network, ("", "tcp-memory"), held, max_from(pressures, held.second), None)
             .says(format!("the kernel's memory for TCP was used up from second {}", held.second)),
     )
 }
@@ -347,8 +357,14 @@ fn tcp_memory(readings: &Readings<'_>) -> Option<Exhausted> {
 /// A tier whose processes and threads are as many as they will be, and leave connections in the accept queue
 /// although its processors are not full.
 fn workers(readings: &Readings<'_>, found: &[Exhausted]) -> Option<Exhausted> {
-    let explained = [Cause::Cpu, Cause::MachineCpu, Cause::Descriptors, Cause::Memory, Cause::Swap];
-    readings.each(Source::Listener, metric::ACCEPT_QUEUE).find_map(|(listener, waiting)| {
+    let explained = [
+        BottleneckCause::Cpu,
+        BottleneckCause::MachineCpu,
+        BottleneckCause::Descriptors,
+        BottleneckCause::Memory,
+        BottleneckCause::Swap,
+    ];
+    readings.each(SeriesSource::Listener, metric::ACCEPT_QUEUE).find_map(|(listener, waiting)| {
         let tier = listener.tier.as_str();
         let threads = readings.of_tier(tier, metric::THREADS)?;
         let used = cpu_of(readings, tier);
@@ -371,7 +387,7 @@ fn workers(readings: &Readings<'_>, found: &[Exhausted]) -> Option<Exhausted> {
             true => format!("{processes} processes"),
             false => format!("{number} threads in {processes} processes"),
         };
-        Some(exhausted(Cause::Workers, (tier, &listener.name), held, number, Some(number)).says(format!(
+        Some(exhausted(BottleneckCause::Workers, (tier, &listener.name), held, number, Some(number)).says(format!(
             "the {tier}'s {these} took no more connections from second {} (up to {value} waited at {}, while it used {} of {})",
             held.second,
             listener.name,
@@ -387,7 +403,7 @@ fn workers_by_count(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     let busy = readings.of_tier(tier, metric::WORKERS_BUSY)?;
     let held = held(idle, |_, idle| idle < 1.0)?;
     let value = max_from(busy, held.second);
-    let found = exhausted(Cause::Workers, (tier, ""), held, value, Some(value));
+    let found = exhausted(BottleneckCause::Workers, (tier, ""), held, value, Some(value));
     Some(found.says(format!("all {value} workers of the {tier} were busy from second {}", held.second)))
 }
 
@@ -396,7 +412,7 @@ fn overflows_of_tier(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     let overflows = readings.of_tier(tier, metric::LISTEN_OVERFLOWS)?;
     let held = held(overflows, |_, overflows| overflows > 0.0)?;
     let value = mean_from(overflows, held.second);
-    let found = exhausted(Cause::AcceptQueue, (tier, ""), held, value, None);
+    let found = exhausted(BottleneckCause::AcceptQueue, (tier, ""), held, value, None);
     Some(found.says(format!(
         "an accept queue of the {tier} overflowed from second {} ({value:.0} times a second)",
         held.second
@@ -409,11 +425,11 @@ fn is_full(waiting: f64, limit: Option<f64>) -> bool {
 
 /// Accept queues that are full, or overflow, in a row.
 fn accept_queues(readings: &Readings<'_>) -> Vec<Exhausted> {
-    let overflows = readings.only(Source::Network, metric::LISTEN_OVERFLOWS);
+    let overflows = readings.only(SeriesSource::Network, metric::LISTEN_OVERFLOWS);
     let overflowed = |second: u64| {
         overflows.and_then(|overflows| overflows.get(&second)).is_some_and(|count| *count > 0.0)
     };
-    let queues: Vec<_> = readings.each(Source::Listener, metric::ACCEPT_QUEUE).collect();
+    let queues: Vec<_> = readings.each(SeriesSource::Listener, metric::ACCEPT_QUEUE).collect();
     let found = queues.iter().filter_map(|(name, waiting)| {
         let limit = readings.beside(name, metric::ACCEPT_QUEUE_LIMIT).and_then(|limit| at(limit, u64::MAX));
         // Overflows are counted for a namespace, not for a listener.
@@ -423,7 +439,7 @@ fn accept_queues(readings: &Readings<'_>) -> Vec<Exhausted> {
         let limit_in_words = limit.map_or(String::new(), |limit| format!("/{limit}"));
         let lost = overflows.map_or(0.0, |overflows| mean_from(overflows, held.second));
         let lost = if lost > 0.0 { format!(", {lost:.0} overflows a second") } else { String::new() };
-        let found = exhausted(Cause::AcceptQueue, (&name.tier, &name.name), held, value, limit);
+        let found = exhausted(BottleneckCause::AcceptQueue, (&name.tier, &name.name), held, value, limit);
         Some(found.says(format!(
             "accept queue of {} {value}{limit_in_words} from second {}{lost}",
             name.name, held.second
@@ -434,10 +450,10 @@ fn accept_queues(readings: &Readings<'_>) -> Vec<Exhausted> {
 
 /// The remark that an accept queue overflowed, but not for long enough to have given out.
 pub(super) fn brief_overflows(readings: &Readings<'_>, found: &[Exhausted]) -> Option<String> {
-    if found.iter().any(|one| one.cause == Cause::AcceptQueue) {
+    if found.iter().any(|one| one.cause == BottleneckCause::AcceptQueue) {
         return None;
     }
-    let overflows = readings.only(Source::Network, metric::LISTEN_OVERFLOWS)?;
+    let overflows = readings.only(SeriesSource::Network, metric::LISTEN_OVERFLOWS)?;
     let mut seconds = overflows.iter().filter(|(_, count)| **count > 0.0);
     let (first, _) = seconds.next()?;
     let number = 1 + seconds.count();
@@ -463,14 +479,15 @@ pub(super) fn nothing_in_words(readings: &Readings<'_>) -> String {
             })
         })
         .collect();
-    let queues: Vec<_> = readings.each(Source::Listener, metric::ACCEPT_QUEUE).collect();
+    let queues: Vec<_> = readings.each(SeriesSource::Listener, metric::ACCEPT_QUEUE).collect();
     let alone = queues.len() == 1;
     parts.extend(queues.into_iter().filter_map(|(name, waiting)| {
         let limit = at(readings.beside(name, metric::ACCEPT_QUEUE_LIMIT)?, u64::MAX)?;
         let of = if alone { String::new() } else { format!(" of {}", name.name) };
         Some(format!("accept queue{of} {}/{limit}", max_from(waiting, 0)))
     }));
-    let number = readings.only(Source::Machine, metric::PROCESSORS).and_then(|number| at(number, u64::MAX));
+    let number =
+        readings.only(SeriesSource::Machine, metric::PROCESSORS).and_then(|number| at(number, u64::MAX));
     let filled = number.and_then(|number| held(&cpu_of_machine(readings), |_, used| used >= FULL * number));
     if let Some(filled) = filled {
         parts.push(format!("but work of others filled the machine from second {}", filled.second));

@@ -1,6 +1,6 @@
 //! The numbers of a log, by what they are about.
 
-use crate::monitor::{MonitorLog, SeriesName, Source};
+use crate::monitor::{MonitorLog, SeriesName, SeriesSource};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Readings in a row in which a condition must hold.
@@ -16,7 +16,7 @@ pub(super) struct Readings<'a> {
 
 /// Period in which a condition held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct ConditionPeriod {
     /// The second from which it held in a row.
     pub second: u64,
     /// Readings from then on in which it held.
@@ -35,30 +35,35 @@ impl<'a> Readings<'a> {
 
     /// The number of seconds in which something of a server was read.
     pub fn seconds(&self) -> u64 {
-        let of_server = |source| matches!(source, Source::Tier | Source::Listener | Source::Prometheus);
+        let of_server =
+            |source| matches!(source, SeriesSource::Tier | SeriesSource::Listener | SeriesSource::Prometheus);
         let found = self.series.iter().filter(|(name, _)| of_server(name.source));
         found.flat_map(|(_, values)| values.keys()).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Names of the tiers.
     pub fn tiers(&self) -> Vec<&'a str> {
-        let tiers = self.series.iter().filter(|(name, _)| name.source == Source::Tier);
+        let tiers = self.series.iter().filter(|(name, _)| name.source == SeriesSource::Tier);
         tiers.map(|(name, _)| name.tier.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The series of a source and metric.
-    pub fn each(&self, source: Source, metric: &str) -> impl Iterator<Item = (&'a SeriesName, &Values)> {
+    pub fn each(
+        &self,
+        source: SeriesSource,
+        metric: &str,
+    ) -> impl Iterator<Item = (&'a SeriesName, &Values)> {
         let wanted = move |name: &SeriesName| name.source == source && name.metric == metric;
         self.series.iter().filter(move |(name, _)| wanted(name)).map(|(name, values)| (*name, values))
     }
 
     /// The series of a tier.
     pub fn of_tier(&self, tier: &str, metric: &str) -> Option<&Values> {
-        self.each(Source::Tier, metric).find(|(name, _)| name.tier == tier).map(|(_, values)| values)
+        self.each(SeriesSource::Tier, metric).find(|(name, _)| name.tier == tier).map(|(_, values)| values)
     }
 
     /// The only series of a source and metric.
-    pub fn only(&self, source: Source, metric: &str) -> Option<&Values> {
+    pub fn only(&self, source: SeriesSource, metric: &str) -> Option<&Values> {
         self.each(source, metric).next().map(|(_, values)| values)
     }
 
@@ -85,7 +90,7 @@ pub(super) fn at(values: &Values, second: u64) -> Option<f64> {
 }
 
 /// The period in which `holds` was true of `values` in a row; `None` if it never was for long enough.
-pub(super) fn held(values: &Values, holds: impl Fn(u64, f64) -> bool) -> Option<Held> {
+pub(super) fn held(values: &Values, holds: impl Fn(u64, f64) -> bool) -> Option<ConditionPeriod> {
     let held: Vec<(u64, bool)> =
         values.iter().map(|(second, value)| (*second, holds(*second, *value))).collect();
     let row = IN_A_ROW.min(held.len());
@@ -94,7 +99,7 @@ pub(super) fn held(values: &Values, holds: impl Fn(u64, f64) -> bool) -> Option<
     }
     let first = held.windows(row).position(|row| row.iter().all(|(_, holds)| *holds))?;
     let readings = held[first..].iter().filter(|(_, holds)| *holds).count() as u64;
-    Some(Held { second: held[first].0, readings })
+    Some(ConditionPeriod { second: held[first].0, readings })
 }
 
 /// The mean from `second` on.

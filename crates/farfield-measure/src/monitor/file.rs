@@ -35,7 +35,7 @@ pub struct Snapshot {
 
 /// One row of the file.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct MonitorRow {
     second: u64,
     at: Instant,
     series: SeriesId,
@@ -77,7 +77,7 @@ pub fn write_parquet<W: Write + Send>(snapshot: &Snapshot, to: W) -> Result<(), 
         if written.is_err() {
             return;
         }
-        let row = |(series, value): &(SeriesId, f64)| Row {
+        let row = |(series, value): &(SeriesId, f64)| MonitorRow {
             second: reading.second,
             at: reading.at,
             series: *series,
@@ -99,10 +99,10 @@ pub fn write_parquet<W: Write + Send>(snapshot: &Snapshot, to: W) -> Result<(), 
 
 fn write_group<W: Write + Send>(
     file: &mut SerializedFileWriter<W>,
-    rows: &[Row],
+    rows: &[MonitorRow],
     texts: &[Texts],
 ) -> Result<(), ParquetError> {
-    let of = |row: &Row| &texts[row.series.0 as usize];
+    let of = |row: &MonitorRow| &texts[row.series.0 as usize];
     let mut group = file.next_row_group()?;
     required::<Int64Type, _, _>(&mut group, rows, |row| row.second.cast_signed())?;
     required::<Int64Type, _, _>(&mut group, rows, |row| row.at.as_ns().cast_signed())?;
@@ -118,7 +118,7 @@ fn write_group<W: Write + Send>(
 
 /// A series that was read back, by its names as they stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Watched {
+pub struct MonitoredSeries {
     /// The column `source`.
     pub source: String,
     /// The column `tier`.
@@ -137,8 +137,8 @@ pub struct Watched {
 pub fn read_parquet<R: ChunkReader + 'static>(
     source: R,
     wanted: &[(&str, &str)],
-) -> Result<BTreeMap<Watched, Vec<(u64, f64)>>, TableError> {
-    let mut found: BTreeMap<Watched, Vec<(u64, f64)>> = BTreeMap::new();
+) -> Result<BTreeMap<MonitoredSeries, Vec<(u64, f64)>>, TableError> {
+    let mut found: BTreeMap<MonitoredSeries, Vec<(u64, f64)>> = BTreeMap::new();
     let words = |cell: Option<ByteArray>| {
         cell.map(|bytes| String::from_utf8_lossy(bytes.data()).into_owned()).unwrap_or_default()
     };
@@ -156,7 +156,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(
         for ((((source, tier), (name, metric)), (second, value)), pid) in rows {
             let (Some(second), Some(value), None) = (second, value, pid) else { continue };
             if wanted.contains(&(source.as_str(), metric.as_str())) && value.is_finite() {
-                let series = Watched { source, tier, name, metric };
+                let series = MonitoredSeries { source, tier, name, metric };
                 found.entry(series).or_default().push((second.cast_unsigned(), value));
             }
         }
@@ -167,7 +167,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{MonitorLog, Source};
+    use super::super::{MonitorLog, SeriesSource};
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
@@ -182,8 +182,8 @@ mod tests {
             pid,
             metric: metric.to_owned(),
         };
-        let of_process = log.series(name(Source::Process, Some(7), "threads")).expect("a series");
-        let of_tier = log.series(name(Source::Tier, None, "cpu_user_processors")).expect("a series");
+        let of_process = log.series(name(SeriesSource::Process, Some(7), "threads")).expect("a series");
+        let of_tier = log.series(name(SeriesSource::Tier, None, "cpu_user_processors")).expect("a series");
         log.begin(0, Instant::from_ns(1_000_000_001));
         log.put(of_process, 3.0);
         log.put(of_tier, 0.25);

@@ -15,7 +15,7 @@ const BLOCK_NUMBERS: usize = 8_192;
 
 /// The numbers of one reading.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct MonitorReading {
     pub second: u64,
     pub at: Instant,
     pub values: Vec<(SeriesId, f64)>,
@@ -26,7 +26,7 @@ pub(super) struct Reading {
 pub(super) struct Readings {
     blocks: Vec<Arc<[u8]>>,
     /// The readings behind the last block.
-    rest: Vec<Arc<Reading>>,
+    rest: Vec<Arc<MonitorReading>>,
     rest_numbers: usize,
     count: usize,
     numbers: usize,
@@ -44,7 +44,7 @@ impl Readings {
     }
 
     /// Adds a reading behind the others.
-    pub fn push(&mut self, reading: Reading) {
+    pub fn push(&mut self, reading: MonitorReading) {
         self.count += 1;
         self.numbers += reading.values.len();
         self.rest_numbers += reading.values.len();
@@ -57,7 +57,7 @@ impl Readings {
     }
 
     /// Calls `take` with each reading.
-    pub fn for_each(&self, mut take: impl FnMut(&Reading)) {
+    pub fn for_each(&self, mut take: impl FnMut(&MonitorReading)) {
         for block in &self.blocks {
             decode(block, &mut take);
         }
@@ -93,7 +93,7 @@ impl Before {
 
 /// Of each reading: second, instant, number of values, and for each its series, as the distance from the one
 /// behind the series before, and its bits.
-fn encode(readings: &[Arc<Reading>]) -> Arc<[u8]> {
+fn encode(readings: &[Arc<MonitorReading>]) -> Arc<[u8]> {
     let mut bytes = Vec::new();
     let mut before = Before::default();
     for reading in readings {
@@ -114,9 +114,9 @@ fn encode(readings: &[Arc<Reading>]) -> Arc<[u8]> {
     bytes.into()
 }
 
-fn decode(mut bytes: &[u8], mut take: impl FnMut(&Reading)) {
+fn decode(mut bytes: &[u8], mut take: impl FnMut(&MonitorReading)) {
     let mut before = Before::default();
-    let mut reading = Reading::default();
+    let mut reading = MonitorReading::default();
     while !bytes.is_empty() {
         reading.second = varint::take(&mut bytes);
         reading.at = Instant::from_ns(varint::take(&mut bytes));
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(readings: &Readings) -> Vec<Reading> {
+    fn all(readings: &Readings) -> Vec<MonitorReading> {
         let mut all = Vec::new();
         readings.for_each(|reading| all.push(reading.clone()));
         all
@@ -186,13 +186,13 @@ mod tests {
             ),
         ) {
             let mut kept = Readings::default();
-            let plain: Vec<Reading> = readings
+            let plain: Vec<MonitorReading> = readings
                 .into_iter()
                 .map(|(second, at, values)| {
                     let number = |(id, bits)| (SeriesId(id), f64::from_bits(bits));
                     let finite = |(_, value): &(SeriesId, f64)| value.is_finite();
                     let values = values.into_iter().map(number).filter(finite).collect();
-                    Reading { second, at: Instant::from_ns(at), values }
+                    MonitorReading { second, at: Instant::from_ns(at), values }
                 })
                 .collect();
             plain.iter().for_each(|reading| kept.push(reading.clone()));
@@ -208,7 +208,7 @@ mod tests {
     fn what_stays_as_it_is_takes_a_byte() {
         let reading = |second: u64| {
             let values = (0..200).map(|id| (SeriesId(id), 0.1 + f64::from(id))).collect();
-            Arc::new(Reading { second, at: Instant::from_ns(second * 1_000_000_000), values })
+            Arc::new(MonitorReading { second, at: Instant::from_ns(second * 1_000_000_000), values })
         };
         let block = encode(&(0..50).map(reading).collect::<Vec<_>>());
         assert!(block.len() < 200 * 9 + 50 * (200 + 10), "{}", block.len());

@@ -10,7 +10,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData, RowGroupMet
 
 /// The pages so far. Its buffers are kept from group to group.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     columns: Vec<ColumnPages>,
     rows: u64,
     /// Properties of all batches: each column's type, encodings and compression.
@@ -29,7 +29,7 @@ pub(super) struct Mark {
     rows: u64,
 }
 
-impl Group {
+impl RowGroup {
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }

@@ -46,7 +46,7 @@ mod writer;
 
 pub use columns::{COLUMNS, Cell, Column};
 pub use reader::{SamplesError, SamplesFile, read_samples};
-pub use writer::{SampleFile, SamplesWriteError, SamplesWriter, Written};
+pub use writer::{ClosedSamples, SampleFile, SamplesWriteError, SamplesWriter};
 
 use std::fmt;
 use std::num::NonZeroU32;

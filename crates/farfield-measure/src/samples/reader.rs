@@ -207,7 +207,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut events = columns.events()?;
         let mut host = columns.required_since(9, HostNumber::TARGET.0)?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
-            Some(sample(Row {
+            Some(sample(SampleRow {
                 due: due.next()?,
                 connect_begun: connect_begun.next()?,
                 connected: connected.next()?,
@@ -273,7 +273,7 @@ fn of_streams(streams: &IntoIter<Option<i32>>) -> IntoIter<Option<i32>> {
 }
 
 /// One row, as it stands in the file.
-struct Row {
+struct SampleRow {
     due: i64,
     connect_begun: Option<i64>,
     connected: Option<i64>,
@@ -307,7 +307,7 @@ struct Row {
     host: i32,
 }
 
-fn sample(row: Row) -> Result<Sample, SamplesError> {
+fn sample(row: SampleRow) -> Result<Sample, SamplesError> {
     let at = |ns: Option<i64>| ns.map_or(Stamp::NEVER, |ns| Stamp::at(Instant::from_ns(ns as u64)));
     let short = |column, value: i32| {
         u16::try_from(value).map_err(|_| SamplesError::Value { column, found: value.to_string() })
@@ -349,7 +349,7 @@ fn page(code: i32) -> Result<PagePart, SamplesError> {
     known.ok_or_else(|| SamplesError::Value { column: "page", found: code.to_string() })
 }
 
-fn tcp(row: &Row) -> Result<Option<TcpStats>, SamplesError> {
+fn tcp(row: &SampleRow) -> Result<Option<TcpStats>, SamplesError> {
     let Some(tries) = row.syn_tries else { return Ok(None) };
     let wrong = |column, found: Option<i32>| {
         let found = found.map_or("nothing".to_owned(), |found| found.to_string());
@@ -367,7 +367,7 @@ fn tcp(row: &Row) -> Result<Option<TcpStats>, SamplesError> {
     }))
 }
 
-fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
+fn tls(row: &SampleRow) -> Result<Option<TlsStats>, SamplesError> {
     let Some(secured) = row.secured else { return Ok(None) };
     let wrong = |column, found: Option<i32>| {
         let found = found.map_or("nothing".to_owned(), |found| found.to_string());
@@ -389,7 +389,7 @@ fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
     }))
 }
 
-fn http(row: &Row) -> Result<HttpStats, SamplesError> {
+fn http(row: &SampleRow) -> Result<HttpStats, SamplesError> {
     let unsigned = |found: Option<i32>| found.map(i32::cast_unsigned);
     let version = row.http_version.map(|code| u8::try_from(code).unwrap_or(u8::MAX));
     let stats = HttpStats::from_columns(version, unsigned(row.stream), unsigned(row.stalled_us));

@@ -7,7 +7,7 @@
 //! checkpoint every second, a sample was measured to cost 110 to 150 ns of processor time all in.
 
 use super::batch::{Batch, Encoder};
-use super::group::Group;
+use super::group::RowGroup;
 use super::schema::{file_metadata, properties, schema};
 use super::{Keep, RunLabel};
 use farfield_base::{Bytes, Sample};
@@ -78,7 +78,7 @@ pub enum SamplesWriteError {
 
 /// A samples file that has been brought to its end.
 #[derive(Debug)]
-pub struct Written<F> {
+pub struct ClosedSamples<F> {
     /// The file.
     pub file: F,
     /// Samples in it.
@@ -117,7 +117,7 @@ pub struct SamplesWriter<F> {
     failed: bool,
     encoder: Encoder,
     batch: Batch,
-    group: Group,
+    group: RowGroup,
     /// The finished row groups, and the rows in them.
     groups: Vec<RowGroupMetaData>,
     groups_rows: u64,
@@ -155,7 +155,7 @@ impl<F: SampleFile> SamplesWriter<F> {
             failed: false,
             encoder: Encoder::new(schema(), properties(BATCH_ROWS)),
             batch: Batch::default(),
-            group: Group::default(),
+            group: RowGroup::default(),
             groups: Vec::new(),
             groups_rows: 0,
             tail: MAGIC.len() as u64,
@@ -226,10 +226,10 @@ impl<F: SampleFile> SamplesWriter<F> {
     }
 
     /// Writes what is left and marks the file as complete. After an error it leaves the file as it is.
-    pub fn finish(mut self) -> Result<Written<F>, SamplesWriteError> {
+    pub fn finish(mut self) -> Result<ClosedSamples<F>, SamplesWriteError> {
         self.complete()?;
         let (kept, left_out) = (self.kept, self.left_out());
-        Ok(Written { file: self.file, kept, left_out, bytes: Bytes(self.length) })
+        Ok(ClosedSamples { file: self.file, kept, left_out, bytes: Bytes(self.length) })
     }
 
     /// Completes the file like `finish`, and keeps the writer for its counts.

@@ -9,7 +9,7 @@ use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::hosts::HostLabel;
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
-use crate::stages::Stage;
+use crate::stages::StageFigures;
 use crate::states::StateCount;
 use crate::statuses::StatusCounts;
 use crate::stream_counts::{EventsSummary, StallsSummary};
@@ -390,14 +390,14 @@ impl StageSummary {
         ended: bool,
         pause: &dyn Fn(),
     ) -> Vec<StageSummary> {
-        let stage = |stage: Stage<'_>| StageSummary {
+        let stage = |stage: StageFigures<'_>| StageSummary {
             name: stage.span.name.clone(),
             course: stage.span.course.clone(),
             from_ns: stage.span.from.as_ns(),
             to_ns: stage.span.to.min(until).as_ns(),
             steady: PartSummary::of(stage.part, stage.measured(measured, until), ended, pause),
         };
-        let begun = |stage: &Stage<'_>| stage.span.from < until;
+        let begun = |stage: &StageFigures<'_>| stage.span.from < until;
         fold.stages().iter().filter(begun).map(stage).collect()
     }
 }

@@ -32,17 +32,17 @@ fn measures_what_it_names() {
         assert!((found - measured).abs() <= measured / 1024.0, "{text}: {found} for {measured}");
         assert_eq!(result.unit, unit, "{text}");
     };
-    check("max<1s", 100.0 * MS as f64, Unit::Ns);
-    check("min<1s", 3.0 * MS as f64, Unit::Ns);
-    check("p50<1s", 51.0 * MS as f64, Unit::Ns); // the 49th of 98, from 3 ms on
-    check("mean<1s", 51.5 * MS as f64, Unit::Ns);
-    check("max(connect) < 1s", 10.0 * MS as f64, Unit::Ns);
-    check("errors<1%", 0.02, Unit::Share);
-    check("rate>1", 98.0, Unit::PerSecond);
-    check("offered>1", 100.0, Unit::PerSecond);
-    check("requests>1", 100.0, Unit::Count);
-    check("timed-out<1", 1.0, Unit::Count);
-    check("dropped<1", 0.0, Unit::Count);
+    check("max<1s", 100.0 * MS as f64, LimitUnit::Ns);
+    check("min<1s", 3.0 * MS as f64, LimitUnit::Ns);
+    check("p50<1s", 51.0 * MS as f64, LimitUnit::Ns); // the 49th of 98, from 3 ms on
+    check("mean<1s", 51.5 * MS as f64, LimitUnit::Ns);
+    check("max(connect) < 1s", 10.0 * MS as f64, LimitUnit::Ns);
+    check("errors<1%", 0.02, LimitUnit::Share);
+    check("rate>1", 98.0, LimitUnit::PerSecond);
+    check("offered>1", 100.0, LimitUnit::PerSecond);
+    check("requests>1", 100.0, LimitUnit::Count);
+    check("timed-out<1", 1.0, LimitUnit::Count);
+    check("dropped<1", 0.0, LimitUnit::Count);
 }
 
 #[test]
@@ -192,12 +192,12 @@ fn replies_are_counted_by_status_and_by_their_share() {
         let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true);
         (result.measured, result.unit, result.passed)
     };
-    assert_eq!(result("status.429<30"), (Some(30.0), Unit::Count, false));
-    assert_eq!(result("status.4xx <= 40"), (Some(40.0), Unit::Count, true));
-    assert_eq!(result("status.5xx == 5"), (Some(5.0), Unit::Count, true));
-    assert_eq!(result("status.500==0"), (Some(0.0), Unit::Count, true));
-    assert_eq!(result("status.429 < 32%"), (Some(30.0 / 95.0), Unit::Share, true));
-    assert_eq!(result("status.2xx > 99%"), (Some(50.0 / 95.0), Unit::Share, false));
+    assert_eq!(result("status.429<30"), (Some(30.0), LimitUnit::Count, false));
+    assert_eq!(result("status.4xx <= 40"), (Some(40.0), LimitUnit::Count, true));
+    assert_eq!(result("status.5xx == 5"), (Some(5.0), LimitUnit::Count, true));
+    assert_eq!(result("status.500==0"), (Some(0.0), LimitUnit::Count, true));
+    assert_eq!(result("status.429 < 32%"), (Some(30.0 / 95.0), LimitUnit::Share, true));
+    assert_eq!(result("status.2xx > 99%"), (Some(50.0 / 95.0), LimitUnit::Share, false));
     let unanswered: Threshold = "status.5xx<1%".parse().expect("a threshold");
     let empty = crate::fold::scene::fold(window(0, 1000), &samples[95..]);
     let result = unanswered.evaluate(&empty, Instant::from_ns(1000 * MS), true);

@@ -3,7 +3,7 @@
 //! The comparison is not made here: the code that held the samples against the packets hands in the result,
 //! after the run was judged by what the engine measured of itself.
 
-use super::{Check, CheckState, Unit, Verdict};
+use super::{Check, CheckState, LimitUnit, Verdict};
 
 const NAME: &str = "capture-agrees";
 const WHAT: &str = "The samples agree with the packets that were captured.";
@@ -36,14 +36,14 @@ impl Verdict {
     /// Adds the check `capture-agrees`, or replaces that of an earlier comparison.
     pub fn hold_against_capture(&mut self, agreement: CaptureAgreement) {
         self.checks.retain(|check| check.name != NAME);
-        let counted = |count: u64| Check::at_most(NAME, WHAT, count as f64, 0.0, Unit::Count);
+        let counted = |count: u64| Check::at_most(NAME, WHAT, count as f64, 0.0, LimitUnit::Count);
         self.checks.push(match agreement {
             CaptureAgreement::Agrees => counted(0),
             CaptureAgreement::Disagrees { findings, note, advice, only_late } => {
                 let check = counted(findings.max(1)).noted(Some(note)).advised(|| advice);
                 Check { follows_from: self.late_because().filter(|_| only_late), ..check }
             }
-            CaptureAgreement::Unknown { why } => Check::skipped(NAME, WHAT, 0.0, Unit::Count, &why),
+            CaptureAgreement::Unknown { why } => Check::skipped(NAME, WHAT, 0.0, LimitUnit::Count, &why),
         });
         self.valid = self.checks.iter().all(|check| check.state != CheckState::Failed);
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn late_times_follow_from_a_busy_machine_and_a_wrong_record_does_not() {
-        let busy = Check::at_most("machine-busy", "Not busy.", 0.5, 0.02, Unit::Share);
+        let busy = Check::at_most("machine-busy", "Not busy.", 0.5, 0.02, LimitUnit::Share);
         for (only_late, from) in [(true, Some("machine-busy")), (false, None)] {
             let mut verdict = Verdict {
                 valid: false,

@@ -6,7 +6,7 @@
 //! but known beforehand, the strongest first, and the first of them that failed is the cause. A rate that
 //! no machine of this kind could offer is the strongest of all.
 
-use super::counterfactual::{Blame, Finding};
+use super::counterfactual::{Blame, CauseFinding};
 use super::{Check, CheckState, rate};
 
 /// A check, and those whose failure explains its own.
@@ -64,7 +64,7 @@ pub fn may_follow(check: &str, cause: &str) -> bool {
 
 /// Notes the cause of each failed check that has one: of the checks of time, that of their finding.
 /// `explains` may deny that another cause, by name, explains a check.
-pub fn note_causes(checks: &mut [Check], findings: &[Finding], explains: impl Fn(&str, &str) -> bool) {
+pub fn note_causes(checks: &mut [Check], findings: &[CauseFinding], explains: impl Fn(&str, &str) -> bool) {
     let failed: Vec<String> = checks
         .iter()
         .filter(|check| check.state == CheckState::Failed)

@@ -56,7 +56,7 @@ pub struct Blame {
 
 /// The causes found for a failed check.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct CauseFinding {
     /// The failed check.
     pub check: String,
     /// Its causes, the largest first; empty if nothing that was measured explains it.
@@ -371,7 +371,7 @@ fn of_stall(run: &RunView<'_>, worker: &WorkerStats, stall_s: f64, cause: &'stat
 }
 
 /// The causes of each failed check of time.
-pub fn findings(run: &RunView<'_>, checks: &[Check]) -> Vec<Finding> {
+pub fn findings(run: &RunView<'_>, checks: &[Check]) -> Vec<CauseFinding> {
     let failed = checks.iter().filter(|check| check.state == CheckState::Failed && timing::is_of_time(check));
     let losses = losses(run);
     let known =
@@ -414,7 +414,7 @@ fn decide(
     excess: &Excess<'_>,
     mut found: Vec<Blame>,
     worker: Option<&Check>,
-) -> Finding {
+) -> CauseFinding {
     // Stable: of two that are as large, the stronger stays first.
     found.sort_by(|one, other| other.explained.total_cmp(&one.explained));
     let all = excess.all() / excess.over().max(f64::MIN_POSITIVE);
@@ -435,7 +435,7 @@ fn decide(
             cause.explained = cause.explained.min(1.0);
             cause.passes_at = if alone { cause.passes_at } else { 0.0 };
         }
-        return Finding { check: check_name, causes, too_little: None };
+        return CauseFinding { check: check_name, causes, too_little: None };
     }
     let too_little = found.first().copied().filter(|blame| blame.explained > 0.01);
     let busy = fullest(run);
@@ -444,9 +444,9 @@ fn decide(
         Some(worker) => {
             let measured = worker.measured.unwrap_or(busy);
             let own = Blame { cause: WORKER, explained: 1.0, passes_at: FULL.min(measured), measured };
-            Finding { check: check_name, causes: vec![own], too_little: None }
+            CauseFinding { check: check_name, causes: vec![own], too_little: None }
         }
-        None => Finding { check: check_name, causes: Vec::new(), too_little },
+        None => CauseFinding { check: check_name, causes: Vec::new(), too_little },
     }
 }
 
@@ -481,7 +481,12 @@ fn is_allowed(limits: &VerdictLimits, cause: &str, measured: f64) -> bool {
 
 /// Makes the checks of causes that were found fail, and takes failures of these back that were no cause;
 /// `stays` names those that are judged by themselves.
-pub fn apply(run: &RunView<'_>, checks: &mut [Check], findings: &[Finding], stays: impl Fn(&str) -> bool) {
+pub fn apply(
+    run: &RunView<'_>,
+    checks: &mut [Check],
+    findings: &[CauseFinding],
+    stays: impl Fn(&str) -> bool,
+) {
     for cause in [THROTTLED, APART, BUSY, STEAL, WORKER, STALL] {
         let blamed = findings.iter().flat_map(|finding| &finding.causes).filter(|blame| blame.cause == cause);
         let strictest = blamed.min_by(|one, other| one.passes_at.total_cmp(&other.passes_at));

@@ -9,7 +9,7 @@
 
 use super::advice::RunView;
 use super::timing::{NO_NETWORK, p99_at_most};
-use super::{Check, CheckState, Unit};
+use super::{Check, CheckState, LimitUnit};
 use crate::histogram::Histogram;
 use farfield_base::Duration;
 
@@ -25,7 +25,7 @@ pub fn lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how long packets waited for the server's kernel, kept by others, is small.";
     let limit = run.context.limits.delivery_lateness_p99;
     let Some(network) = &run.stats.network else {
-        return Check::skipped(NAME, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK);
+        return Check::skipped(NAME, what, limit.as_ns() as f64, LimitUnit::Ns, NO_NETWORK);
     };
     let times = &network.delivery_lateness;
     let check = p99_at_most(NAME, what, times, limit, "no probe of it arrived");

@@ -16,7 +16,7 @@
 
 use super::advice::RunView;
 use super::counterfactual::is_full;
-use super::{Check, CheckState, Unit, timing};
+use super::{Check, CheckState, LimitUnit, timing};
 use farfield_base::Instant;
 
 /// Other load below this share of the processors delays no worker.
@@ -34,7 +34,7 @@ pub fn busy(run: &RunView<'_>) -> Check {
         false => "Where something was late, it was not for want of a processor that other work held.",
     };
     let limit = run.context.limits.machine_busy.as_f64();
-    let skip = |why: &str| Check::skipped(BUSY, what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(BUSY, what, limit, LimitUnit::Share, why);
     let (Some(held_up), Some(machine)) = (run.most_held_up(), run.stats.machine) else {
         return skip("what else runs here is not known");
     };
@@ -44,14 +44,14 @@ pub fn busy(run: &RunView<'_>) -> Check {
     let waited = match held_up.waited_share().map(|waited| (waited - throttled).max(0.0)) {
         Some(waited) if others < OTHERS_LEAST || is_full(run) => {
             // It waited for itself, or for the server.
-            return Check::at_most(BUSY, what, waited.min(limit), limit, Unit::Share);
+            return Check::at_most(BUSY, what, waited.min(limit), limit, LimitUnit::Share);
         }
         // Of what was there to wait for, the server is no other work.
         Some(waited) => waited * others / (others + machine.server),
         None if others > OTHERS_MOST => others,
         None => 0.0,
     };
-    described(run, Check::at_most(BUSY, what, waited, limit, Unit::Share))
+    described(run, Check::at_most(BUSY, what, waited, limit, LimitUnit::Share))
 }
 
 /// The check with its note and its advice, if it failed.
@@ -69,10 +69,10 @@ pub fn steal(run: &RunView<'_>) -> Check {
     let what = "Where something was late, the machine's host had not taken the workers' processors away.";
     let limit = run.context.limits.host_steal.as_f64();
     let Some(stolen) = run.stats.machine.and_then(|machine| machine.stolen_from_workers) else {
-        return Check::skipped(STEAL, what, limit, Unit::Share, "what the host takes is not known");
+        return Check::skipped(STEAL, what, limit, LimitUnit::Share, "what the host takes is not known");
     };
     let stolen = if is_full(run) { stolen.min(limit) } else { stolen };
-    described(run, Check::at_most(STEAL, what, stolen, limit, Unit::Share))
+    described(run, Check::at_most(STEAL, what, stolen, limit, LimitUnit::Share))
 }
 
 /// True if other load is judged though nothing was late: no schedule would show it, and there is more than a
@@ -86,13 +86,13 @@ fn is_judged_alone(run: &RunView<'_>) -> bool {
 pub fn throttled(run: &RunView<'_>) -> Check {
     let what = "Where something was late, the quota of farfield's control group was not used up.";
     let limit = run.context.limits.throttled.as_f64();
-    let skip = |why: &str| Check::skipped(THROTTLED, what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(THROTTLED, what, limit, LimitUnit::Share, why);
     if run.stats.machine.is_none_or(|machine| machine.throttled.is_none()) {
         return skip("no control group limits farfield's processor time");
     }
     match throttled_share(run) {
         None => skip("no time has passed"),
-        Some(share) => described(run, Check::at_most(THROTTLED, what, share, limit, Unit::Share)),
+        Some(share) => described(run, Check::at_most(THROTTLED, what, share, limit, LimitUnit::Share)),
     }
 }
 

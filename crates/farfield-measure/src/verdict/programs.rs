@@ -1,7 +1,7 @@
 //! Check that real programs beside the users were there as asked for: what competes with the load is part of
 //! what is measured.
 
-use super::{Check, Unit};
+use super::{Check, LimitUnit};
 use crate::engine_stats::{EngineStats, ProgramStats};
 
 /// The check; `None` for a run without programs.
@@ -18,7 +18,7 @@ pub fn ran(stats: &EngineStats) -> Option<Check> {
         format!("{} ({}): {why}{log}", program.name(), program.class)
     });
     let note = words.collect::<Vec<_>>().join("; ");
-    let check = Check::at_most(name, what, failed.len() as f64, 0.0, Unit::Count);
+    let check = Check::at_most(name, what, failed.len() as f64, 0.0, LimitUnit::Count);
     let check = check.noted((!note.is_empty()).then_some(note));
     Some(check.advised(|| {
         "see in the run directory what they printed; a command whose failure does not matter can end with `; true`"

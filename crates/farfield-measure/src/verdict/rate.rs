@@ -7,7 +7,7 @@
 //! from the other by what the workers would have begun had they computed all the time.
 
 use super::advice::{RunView, rounded};
-use super::{Check, Unit};
+use super::{Check, LimitUnit};
 use crate::engine_stats::{Arrivals, WorkerStats};
 
 pub const NAME: &str = "achieved-rate";
@@ -20,7 +20,7 @@ const SHARE_BEGUN: f64 = 0.5;
 pub fn achieved(run: &RunView<'_>) -> Check {
     let what = "As many arrivals were begun as the load scheduled.";
     let (stats, limit) = (run.stats, run.context.limits.rate_error.as_f64());
-    let skip = |why| Check::skipped(NAME, what, limit, Unit::Share, why);
+    let skip = |why| Check::skipped(NAME, what, limit, LimitUnit::Share, why);
     let arrivals = match stats.arrivals {
         None => return skip(CLOSED),
         Some(arrivals) if arrivals.scheduled == 0 && arrivals.begun == 0 => {
@@ -38,7 +38,7 @@ pub fn achieved(run: &RunView<'_>) -> Check {
         ),
         false => format!("{begun} of {scheduled} arrivals were begun"),
     });
-    let check = Check::at_most(NAME, what, error, limit, Unit::Share).noted(note);
+    let check = Check::at_most(NAME, what, error, limit, LimitUnit::Share).noted(note);
     check.advised(|| match is_too_high(run) {
         true => "offer a rate that fits this machine (`load.arrivals`, `-R`): one that is a tenth or less of this one, and \
                  more once a run is valid"

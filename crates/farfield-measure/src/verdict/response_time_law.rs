@@ -19,7 +19,7 @@
 //! where that exceeds the limit the check does not apply. That the stall was not longer is for
 //! [`longest_stall`](super::timing::longest_stall) to judge.
 
-use super::{CLOSED_ONLY, Check, CheckState, Unit, VerdictLimits};
+use super::{CLOSED_ONLY, Check, CheckState, LimitUnit, VerdictLimits};
 use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
 use crate::summary::SummaryContext;
@@ -39,7 +39,7 @@ pub fn response_time_law(
     let name = "response-time-law";
     let what = "The mean response time is the one that the users' number and rate ask for: R = N/X - Z.";
     let limit = limit(context.limits);
-    let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(name, what, limit, LimitUnit::Share, why);
     if !context.heading.load.is_closed() {
         return skip(CLOSED_ONLY);
     }
@@ -68,7 +68,7 @@ pub fn response_time_law(
     let asked_for = stats.in_system_ns as f64 / 1e9 / ended as f64;
     let residual = (asked_for - reported).abs() / asked_for;
     let beyond_the_edges = (residual - reported / lasted - stalled).max(0.0);
-    let check = Check::at_most(name, what, beyond_the_edges, limit, Unit::Share);
+    let check = Check::at_most(name, what, beyond_the_edges, limit, LimitUnit::Share);
     let note = (check.state == CheckState::Failed).then(|| note(reported, asked_for));
     check.noted(note).advised(|| advice(reported, asked_for, lasted))
 }

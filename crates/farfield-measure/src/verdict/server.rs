@@ -7,7 +7,7 @@
 //! request was due. Errors of the kernel (a refused connection) are not bytes of the server.
 
 use super::advice::RunView;
-use super::{Check, Unit, VerdictLimits};
+use super::{Check, LimitUnit, VerdictLimits};
 use crate::engine_stats::{EngineStats, OutOfMemory};
 use farfield_base::{Duration, Instant};
 
@@ -19,9 +19,9 @@ const LEAST: Duration = Duration::from_ms(200);
 pub fn ended(stats: &EngineStats) -> Check {
     let (name, what) = ("server-ended", "The server was there to the end of the run.");
     let Some(server) = &stats.server else {
-        return Check::skipped(name, what, 0.0, Unit::Count, "the server's process is not known");
+        return Check::skipped(name, what, 0.0, LimitUnit::Count, "the server's process is not known");
     };
-    let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, Unit::Count) };
+    let Some(end) = &server.ended else { return Check::at_most(name, what, 0.0, 0.0, LimitUnit::Count) };
     let when = end.at.map(|at| format!(" after {:.1} s", at.as_secs_f64())).unwrap_or_default();
     let words = match end.last_words.as_str() {
         "" => String::new(),
@@ -40,7 +40,7 @@ pub fn ended(stats: &EngineStats) -> Check {
         None if end.at.is_none() => "see the server's own log for why; start it again before the next run",
         None => "see server.log in the run directory; a server that goes to the background may leave a child",
     };
-    Check::at_most(name, what, 1.0, 0.0, Unit::Count)
+    Check::at_most(name, what, 1.0, 0.0, LimitUnit::Count)
         .noted(Some(format!("the server ended{when} ({}{memory}){words}", end.status)))
         .advised(|| advice.to_owned())
 }
@@ -48,7 +48,7 @@ pub fn ended(stats: &EngineStats) -> Check {
 pub fn silent(run: &RunView<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
     let limit = limit(run, LEAST, |limits| limits.server_silent);
-    let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
+    let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, LimitUnit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
@@ -62,7 +62,7 @@ pub fn silent(run: &RunView<'_>) -> Check {
     let since = run.fold.unanswered().first_due_after(last_byte);
     let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
     let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
-    let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
+    let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, LimitUnit::Ns);
     let killed = run.stats.machine.is_some_and(|machine| machine.oom_kills > 0);
     let memory = if killed { ", and the kernel killed for want of memory during the run" } else { "" };
     let note =

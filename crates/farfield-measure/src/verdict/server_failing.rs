@@ -11,7 +11,7 @@
 
 use super::advice::RunView;
 use super::server::limit;
-use super::{Check, CheckState, Unit};
+use super::{Check, CheckState, LimitUnit};
 use crate::failing::{self, Ends, is_no_chance};
 use farfield_base::{Duration, Fault, Instant, Outcome};
 
@@ -21,7 +21,7 @@ pub const NAME: &str = "server-failing";
 pub fn failing(run: &RunView<'_>, silent: CheckState) -> Check {
     let what = "The server did not fail everything from some instant to the end of the load.";
     let limit = limit(run, failing::LEAST, |limits| limits.server_failing);
-    let skip = |why: &str| Check::skipped(NAME, what, limit.as_ns() as f64, Unit::Ns, why);
+    let skip = |why: &str| Check::skipped(NAME, what, limit.as_ns() as f64, LimitUnit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
     }
@@ -38,7 +38,7 @@ pub fn failing(run: &RunView<'_>, silent: CheckState) -> Check {
         Some((time, note)) => (time, (time > limit).then_some(note)),
         None => (Duration::ZERO, None),
     };
-    let check = Check::at_most(NAME, what, measured.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
+    let check = Check::at_most(NAME, what, measured.as_ns() as f64, limit.as_ns() as f64, LimitUnit::Ns);
     check.noted(note).advised(|| {
         "see whether the server behind what answers still runs (its log, that of the proxy before it, `curl`), and run \
          again; a server that may fail everything for longer needs a longer `verdict.server-failing`"

@@ -11,7 +11,7 @@
 //! it is the first cause.
 
 use super::advice::RunView;
-use super::{Check, CheckState, Unit, timing};
+use super::{Check, CheckState, LimitUnit, timing};
 use crate::engine_stats::{ServerBeside, ServerTime};
 use farfield_base::Duration;
 
@@ -32,7 +32,7 @@ pub fn checks(run: &RunView<'_>) -> impl Iterator<Item = Check> + use<> {
 fn held_up(run: &RunView<'_>, time: ServerTime) -> Check {
     let what = "Others did not hold the server's processors for long while it was ready to run.";
     let limit = run.context.limits.server_held_up.as_f64();
-    let skip = |why: &str| Check::skipped(HELD_UP, what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(HELD_UP, what, limit, LimitUnit::Share, why);
     let Some(machine) = run.stats.machine else { return skip("what else runs here is not known") };
     let requests = run.fold.steady().requests();
     if requests < timing::FEW {
@@ -43,9 +43,9 @@ fn held_up(run: &RunView<'_>, time: ServerTime) -> Check {
     }
     let share = time.held_up_share();
     if machine.others < OTHERS_LEAST || time.held_up < SHORT {
-        return Check::at_most(HELD_UP, what, share.min(limit), limit, Unit::Share);
+        return Check::at_most(HELD_UP, what, share.min(limit), limit, LimitUnit::Share);
     }
-    let check = Check::at_most(HELD_UP, what, share, limit, Unit::Share);
+    let check = Check::at_most(HELD_UP, what, share, limit, LimitUnit::Share);
     let note = (check.state == CheckState::Failed).then(|| {
         let by = run.others_by_name().unwrap_or_else(|| "others".to_owned());
         format!(
@@ -68,7 +68,7 @@ fn held_up(run: &RunView<'_>, time: ServerTime) -> Check {
 
 fn apart(run: &RunView<'_>, beside: &ServerBeside) -> Check {
     let what = "Where a worker was late, no thread of the server's was bound to its processor.";
-    let check = Check::at_most(APART, what, f64::from(beside.threads), 0.0, Unit::Count);
+    let check = Check::at_most(APART, what, f64::from(beside.threads), 0.0, LimitUnit::Count);
     let processors: Vec<String> = beside.processors.iter().map(u32::to_string).collect();
     let processors = processors.join(", ");
     let note = (check.state == CheckState::Failed).then(|| {

@@ -10,7 +10,7 @@
 //! another check failed because of it, it is the first cause.
 
 use super::advice::{PUNCTUAL, RunView};
-use super::{Check, CheckState, Unit, causes, timing};
+use super::{Check, CheckState, LimitUnit, causes, timing};
 use crate::engine_stats::NetworkStats;
 
 pub const NAME: &str = "server-receive";
@@ -20,9 +20,9 @@ const REFUSED_MOST: f64 = 0.01;
 
 pub fn taken(run: &RunView<'_>) -> Check {
     let what = "Where something failed, it was not because the server's kernel refused packets.";
-    let skip = |why: &str| Check::skipped(NAME, what, REFUSED_MOST, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(NAME, what, REFUSED_MOST, LimitUnit::Share, why);
     let Some(network) = &run.stats.network else { return skip(timing::NO_NETWORK) };
-    let check = Check::at_most(NAME, what, network.refused_share(), REFUSED_MOST, Unit::Share);
+    let check = Check::at_most(NAME, what, network.refused_share(), REFUSED_MOST, LimitUnit::Share);
     let note = (check.state == CheckState::Failed).then(|| {
         let (refused, handed_over) = (network.refused, network.refused + network.packets_up);
         format!("the server's kernel could not take {refused} of {handed_over} packets")

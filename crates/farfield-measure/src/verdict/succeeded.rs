@@ -10,7 +10,7 @@
 //! judges errors or outcomes, or wants replies that are no successes. Attempts of an overload usually fail:
 //! one that succeeds, at any time of the run, is enough.
 
-use super::{Check, CheckState, Unit};
+use super::{Check, CheckState, LimitUnit};
 use crate::fold::{Fold, PhaseStats};
 use crate::summary::SummaryContext;
 use farfield_base::{Cause, Fault, Outcome, Rule};
@@ -19,12 +19,12 @@ pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     let (name, what) = ("something-succeeded", "At least a small share of the requests succeeded.");
     let limit = context.limits.succeeded.as_f64();
     if let Some(why) = excuse(context, fold) {
-        return Check::skipped(name, what, limit, Unit::Share, why);
+        return Check::skipped(name, what, limit, LimitUnit::Share, why);
     }
     let steady = fold.steady();
     let seen = steady.requests() - steady.count(Outcome::Unfinished);
     let share = steady.count(Outcome::Ok) as f64 / seen.max(1) as f64;
-    let check = Check::at_least(name, what, share, limit, Unit::Share);
+    let check = Check::at_least(name, what, share, limit, LimitUnit::Share);
     let failed = check.state == CheckState::Failed;
     let Some(most) = failed.then(|| most_frequent_failure(steady)).flatten() else { return check };
     check.noted(Some(outcome_sentence(steady, most))).advised(|| advice(context, fold, most))

@@ -5,7 +5,7 @@
 //! as one of 100 may. One long stall in a long run affects no percentile: [`longest_stall`] checks for it.
 
 use super::advice::RunView;
-use super::{Check, Unit, disturbed};
+use super::{Check, LimitUnit, disturbed};
 use crate::engine_stats::NetworkStats;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
@@ -27,12 +27,12 @@ pub fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, n
     let (count, limit) = (times.count(), limit.as_ns() as f64);
     if (1..FEW).contains(&count) {
         let why = format!("{count} of at least {FEW} values: so few have no p99");
-        return Check::skipped(name, what, limit, Unit::Ns, &why);
+        return Check::skipped(name, what, limit, LimitUnit::Ns, &why);
     }
     let rank = Quantile::P99.rank(count).map(|rank| rank.min(count - 1));
     match rank.and_then(|rank| times.at_rank(rank)) {
-        Some(p99) => Check::at_most(name, what, p99.as_ns() as f64, limit, Unit::Ns),
-        None => Check::skipped(name, what, limit, Unit::Ns, none),
+        Some(p99) => Check::at_most(name, what, p99.as_ns() as f64, limit, LimitUnit::Ns),
+        None => Check::skipped(name, what, limit, LimitUnit::Ns, none),
     }
 }
 
@@ -44,7 +44,7 @@ pub fn send_lateness(run: &RunView<'_>) -> Check {
     if run.stats.asks_at_once && requests < FEW {
         // All users begin at once, and some of them with nothing left to ask for.
         let why = format!("{requests} of at least {FEW} requests: so few have no p99");
-        return Check::skipped("send-lateness", what, limit.as_ns() as f64, Unit::Ns, &why);
+        return Check::skipped("send-lateness", what, limit.as_ns() as f64, LimitUnit::Ns, &why);
     }
     p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
 }
@@ -67,12 +67,12 @@ pub fn loop_lag(run: &RunView<'_>) -> Check {
 pub fn worker_busy(run: &RunView<'_>) -> Check {
     let what = "The busiest worker had time to spare.";
     let (name, limit) = (WORKER, run.context.limits.worker_busy.as_f64());
-    let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
+    let skip = |why: &str| Check::skipped(name, what, limit, LimitUnit::Share, why);
     let Some(busiest) = run.busiest() else { return skip("the plane has no workers to time") };
     if busiest.wall < SHORT {
         return skip(&format!("the measured part lasted {}, which is no time to be busy in", busiest.wall));
     }
-    Check::at_most(name, what, busiest.busy(), limit, Unit::Share).advised(|| run.keep_up())
+    Check::at_most(name, what, busiest.busy(), limit, LimitUnit::Share).advised(|| run.keep_up())
 }
 
 /// The longest time for which any worker was away from its events, whether it computed or was kept from
@@ -81,11 +81,11 @@ pub fn worker_busy(run: &RunView<'_>) -> Check {
 pub fn longest_stall(run: &RunView<'_>) -> Check {
     let what = "No worker was away from its events for long, not even once.";
     let limit = run.context.limits.longest_stall.as_ns() as f64;
-    let skip = |why: &str| Check::skipped(STALL, what, limit, Unit::Ns, why);
+    let skip = |why: &str| Check::skipped(STALL, what, limit, LimitUnit::Ns, why);
     let Some(stall) = run.stats.workers.iter().filter_map(|worker| worker.stall).max() else {
         return skip("the plane has no workers to time");
     };
-    let check = Check::at_most(STALL, what, stall.as_ns() as f64, limit, Unit::Ns);
+    let check = Check::at_most(STALL, what, stall.as_ns() as f64, limit, LimitUnit::Ns);
     match disturbed::disturbed(run).filter(|found| found.lost_ns > 0) {
         None => check,
         Some(found) if !disturbed::moves_a_claim(run, &found) => {
@@ -135,7 +135,7 @@ fn packets(
 ) -> Check {
     match &run.stats.network {
         Some(network) => p99_at_most(name, what, times(network), limit, none).advised(|| run.keep_up()),
-        None => Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, NO_NETWORK),
+        None => Check::skipped(name, what, limit.as_ns() as f64, LimitUnit::Ns, NO_NETWORK),
     }
 }
 
@@ -143,8 +143,8 @@ fn packets(
 pub fn gateway_overruns(run: &RunView<'_>) -> Check {
     let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
     match &run.stats.network {
-        Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, Unit::Count),
-        None => Check::skipped(name, what, 0.0, Unit::Count, NO_NETWORK),
+        Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, LimitUnit::Count),
+        None => Check::skipped(name, what, 0.0, LimitUnit::Count, NO_NETWORK),
     }
     .advised(|| format!("{}; or lengthen `network.gateway-queue`", run.keep_up()))
 }

@@ -8,7 +8,7 @@
 //! for which this does not hold, of those for which the run had enough requests. Requests that the client
 //! gave up (timed out) are not open: that they take longer than the scenario waits is a result.
 
-use super::{Check, CheckState, Unit};
+use super::{Check, CheckState, LimitUnit};
 use crate::fold::{Fold, PhaseStats};
 use crate::quantile::Quantile;
 use crate::summary::QUANTILES;
@@ -22,7 +22,7 @@ pub fn unfinished(fold: &Fold, until: Instant) -> Check {
         "Requests that were open at the end of the run cannot change a percentile of the response time.";
     let part = fold.steady();
     let open = part.count(Outcome::Unfinished);
-    let skip = |why| Check::skipped(NAME, what, 0.0, Unit::Count, why);
+    let skip = |why| Check::skipped(NAME, what, 0.0, LimitUnit::Count, why);
     if part.ignores_unfinished() {
         return skip("the scenario says to ignore unfinished requests");
     }
@@ -39,7 +39,7 @@ pub fn unfinished(fold: &Fold, until: Instant) -> Check {
     };
     let is_unknown = |quantile: &Quantile| !is_known(*quantile, known, open, ranks_above(*quantile));
     let unknown: Vec<Quantile> = QUANTILES.into_iter().filter(is_unknown).collect();
-    let check = Check::at_most(NAME, what, unknown.len() as f64, 0.0, Unit::Count);
+    let check = Check::at_most(NAME, what, unknown.len() as f64, 0.0, LimitUnit::Count);
     let note = (check.state == CheckState::Failed).then(|| note(part, open, &unknown));
     check
         .noted(note)

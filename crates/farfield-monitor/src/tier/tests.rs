@@ -91,7 +91,7 @@ impl Scene {
     }
 
     fn values(&self, metric: &str) -> Vec<f64> {
-        self.log.values_of(Source::Tier, metric)
+        self.log.values_of(SeriesSource::Tier, metric)
     }
 }
 
@@ -214,7 +214,7 @@ fn a_group_counts_what_no_process_shows() {
 /// the time after.
 #[test]
 fn a_sum_that_falls_is_made_up_for() {
-    let mut used = Used::default();
+    let mut used = TierTime::default();
     let seconds = [[30, 8], [-6, 2], [4, 1], [10, 1]].map(|new| used.since_before(None, new));
     assert_eq!(seconds, [[30, 8], [0, 2], [0, 1], [8, 1]]);
     // A group that is gone leaves the processes.
@@ -267,7 +267,7 @@ fn descriptors_are_compared_with_the_limit() {
     let scene = Scene::of(Members::Processes(vec![pid]));
     assert_eq!(scene.values(metric::DESCRIPTORS), [open]);
     assert_eq!(scene.values(metric::DESCRIPTORS_SHARE_MAX), [open / 16.0]);
-    assert_eq!(scene.log.values_of(Source::Process, metric::DESCRIPTORS_LIMIT), [16.0]);
+    assert_eq!(scene.log.values_of(SeriesSource::Process, metric::DESCRIPTORS_LIMIT), [16.0]);
 }
 
 /// By its command line, and not the processes that only look for it.

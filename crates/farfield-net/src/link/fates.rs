@@ -3,7 +3,7 @@
 //! Departures are worked out in order, each at its own past instant, before anything newer joins; what they
 //! decide is kept until it is polled.
 
-use super::{Cause, Fate, Line, Link, Packet};
+use super::{DropCause, Fate, Line, Link, Packet};
 use crate::queue::codel::{Codel, Waiting};
 use crate::queue::fq_codel::FqCodel;
 use crate::queue::{Discipline, Mark};
@@ -48,7 +48,7 @@ impl Fates {
     /// Lets the next packet leave at `at`, if the queue has one left.
     fn leave(&mut self, at: Instant, discipline: &Discipline) -> Option<Waiting> {
         let Fates { queue, decided, .. } = self;
-        let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
+        let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(DropCause::Delayed)));
         match (queue, discipline) {
             (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => codel.leave(at, parameters, drop),
             (LaterQueue::FqCodel(fq_codel), Discipline::FqCodel(parameters)) => {
@@ -75,7 +75,7 @@ impl Fates {
                 fq_codel.push(flow, packet, parameters);
                 if waits {
                     let drop = |packet: Waiting| {
-                        decided.push_back((packet.key, Fate::Dropped(Cause::QueueFull)));
+                        decided.push_back((packet.key, Fate::Dropped(DropCause::QueueFull)));
                     };
                     fq_codel.keep_within_limit(parameters, drop);
                 }
@@ -124,7 +124,7 @@ impl Link {
             ecn: Mark::of(packet.ecn),
         };
         if !fates.take(&model.discipline, packet.flow, waiting, waits) {
-            return Fate::Dropped(Cause::QueueFull);
+            return Fate::Dropped(DropCause::QueueFull);
         }
         if waits {
             return Fate::Waits;

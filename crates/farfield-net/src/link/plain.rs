@@ -2,10 +2,10 @@
 //! clients' own links are. It does what a [`Link`](crate::Link) of the same model does.
 //!
 //! Its model is kept apart from its state, for its owner keeps one for all alike. So are packets that wait:
-//! one is remembered here, and more than one in a [pool](Lines), for there are many such links and hardly any
-//! has packets waiting.
+//! one is remembered here, and more than one in a [pool](PlainBacklogs), for there are many such links and
+//! hardly any has packets waiting.
 
-use super::Cause;
+use super::DropCause;
 use super::model::LinkModel;
 use crate::loss::Loss;
 use crate::probability::Probability;
@@ -19,7 +19,7 @@ pub struct PlainLink {
     now: Instant,
     busy_until: Instant,
     owed: u64,
-    waiting: Waiting,
+    waiting: QueuedPackets,
     /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several,
     /// the index of their backlog in the pool.
     lead_ns_or_backlog: u32,
@@ -29,7 +29,7 @@ pub struct PlainLink {
 
 /// The packets that have waited since the link was idle last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum QueuedPackets {
     None,
     One,
     Several,
@@ -37,12 +37,12 @@ enum Waiting {
 
 /// Packets that wait before plain links.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct PlainBacklogs {
     backlogs: Vec<Backlog>,
     free: Vec<u32>,
 }
 
-impl Lines {
+impl PlainBacklogs {
     /// The index of an empty backlog.
     fn take(&mut self) -> u32 {
         let backlog = self.free.pop().unwrap_or_else(|| {
@@ -69,7 +69,7 @@ impl LinkModel {
 impl Default for PlainLink {
     fn default() -> PlainLink {
         let (now, busy_until) = (Instant::ZERO, Instant::ZERO);
-        PlainLink { now, busy_until, owed: 0, waiting: Waiting::None, lead_ns_or_backlog: 0, size: 0 }
+        PlainLink { now, busy_until, owed: 0, waiting: QueuedPackets::None, lead_ns_or_backlog: 0, size: 0 }
     }
 }
 
@@ -79,10 +79,10 @@ impl PlainLink {
     pub fn offer(
         &mut self,
         model: &LinkModel,
-        lines: &mut Lines,
+        lines: &mut PlainBacklogs,
         now: Instant,
         bytes: u32,
-    ) -> Result<Instant, Cause> {
+    ) -> Result<Instant, DropCause> {
         self.now = self.now.max(now);
         let (now, size) = (self.now, model.on_wire(bytes));
         let Speed::Rate(_) = &model.speed else { return Ok(now + model.delay.propagation) };
@@ -109,20 +109,20 @@ impl PlainLink {
     }
 
     /// Admits a packet that must wait, or names the cause of its drop.
-    fn admit(&mut self, limit: Limit, lines: &mut Lines, size: u32) -> Result<(), Cause> {
+    fn admit(&mut self, limit: Limit, lines: &mut PlainBacklogs, size: u32) -> Result<(), DropCause> {
         let (packets, bytes) = match self.waiting {
-            Waiting::One if self.one_starts_at() > self.now => (1, u64::from(self.size)),
-            Waiting::None | Waiting::One => {
-                self.waiting = Waiting::None;
+            QueuedPackets::One if self.one_starts_at() > self.now => (1, u64::from(self.size)),
+            QueuedPackets::None | QueuedPackets::One => {
+                self.waiting = QueuedPackets::None;
                 (0, 0)
             }
-            Waiting::Several => {
+            QueuedPackets::Several => {
                 let backlog = &mut lines.backlogs[self.lead_ns_or_backlog as usize];
                 backlog.settle(self.now);
                 (backlog.packets(), backlog.bytes())
             }
         };
-        if limit.admits(packets, bytes, size.into()) { Ok(()) } else { Err(Cause::QueueFull) }
+        if limit.admits(packets, bytes, size.into()) { Ok(()) } else { Err(DropCause::QueueFull) }
     }
 
     fn one_starts_at(&self) -> Instant {
@@ -130,28 +130,28 @@ impl PlainLink {
     }
 
     /// A packet that was admitted waits until `start`, and holds the link until `busy_until`.
-    fn queue(&mut self, lines: &mut Lines, start: Instant, size: u32) {
+    fn queue(&mut self, lines: &mut PlainBacklogs, start: Instant, size: u32) {
         let lead_ns = u32::try_from(self.busy_until.since(start).as_ns());
-        if let (Waiting::None, Ok(lead_ns)) = (self.waiting, lead_ns) {
-            (self.waiting, self.lead_ns_or_backlog, self.size) = (Waiting::One, lead_ns, size);
+        if let (QueuedPackets::None, Ok(lead_ns)) = (self.waiting, lead_ns) {
+            (self.waiting, self.lead_ns_or_backlog, self.size) = (QueuedPackets::One, lead_ns, size);
             return;
         }
-        if self.waiting != Waiting::Several {
+        if self.waiting != QueuedPackets::Several {
             let backlog = lines.take();
-            if self.waiting == Waiting::One {
+            if self.waiting == QueuedPackets::One {
                 // It led to what was the end of the link's work before this packet, which is where this one
                 // starts.
                 let first = start.as_ns() - u64::from(self.lead_ns_or_backlog);
                 lines.backlogs[backlog as usize].push(Instant::from_ns(first), self.size);
             }
-            (self.waiting, self.lead_ns_or_backlog) = (Waiting::Several, backlog);
+            (self.waiting, self.lead_ns_or_backlog) = (QueuedPackets::Several, backlog);
         }
         lines.backlogs[self.lead_ns_or_backlog as usize].push(start, size);
     }
 
     /// The link is idle.
-    fn forget(&mut self, lines: &mut Lines) {
-        if std::mem::replace(&mut self.waiting, Waiting::None) == Waiting::Several {
+    fn forget(&mut self, lines: &mut PlainBacklogs) {
+        if std::mem::replace(&mut self.waiting, QueuedPackets::None) == QueuedPackets::Several {
             lines.free.push(self.lead_ns_or_backlog);
         }
     }
@@ -195,7 +195,7 @@ mod tests {
             prop_assert!(model.is_plain());
             let model = Arc::new(model);
             let mut rng = Seed(1).stream(Purpose::Link, 0);
-            let mut lines = Lines::default();
+            let mut lines = PlainBacklogs::default();
             let mut plain = vec![PlainLink::default(); 3];
             let mut links = vec![Link::new(Arc::clone(&model)); 3];
             let mut now = 0i64;

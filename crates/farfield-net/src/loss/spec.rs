@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// A model of loss as written, with what it means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LossSpec {
-    written: Written,
+    written: LossKeys,
     loss: Loss,
 }
 
@@ -39,7 +39,7 @@ pub enum LossError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
-enum Written {
+enum LossKeys {
     None,
     Independent {
         rate: Share,
@@ -82,22 +82,22 @@ impl LossSpec {
 
 impl Default for LossSpec {
     fn default() -> LossSpec {
-        LossSpec { written: Written::None, loss: Loss::None }
+        LossSpec { written: LossKeys::None, loss: Loss::None }
     }
 }
 
-impl TryFrom<Written> for LossSpec {
+impl TryFrom<LossKeys> for LossSpec {
     type Error = LossError;
 
-    fn try_from(written: Written) -> Result<LossSpec, LossError> {
+    fn try_from(written: LossKeys) -> Result<LossSpec, LossError> {
         let loss = match written {
-            Written::None => Loss::None,
-            Written::Independent { rate } => Loss::Independent(Probability::of(rate)),
-            Written::GilbertElliott { to_bad, to_good, loss_good, loss_bad, per } => {
+            LossKeys::None => Loss::None,
+            LossKeys::Independent { rate } => Loss::Independent(Probability::of(rate)),
+            LossKeys::GilbertElliott { to_bad, to_good, loss_good, loss_bad, per } => {
                 let chain = GilbertElliott::new(to_bad, to_good).ok_or(LossError::NoWayBack)?;
                 Loss::GilbertElliott(chain.with_losses(loss_good, loss_bad), per)
             }
-            Written::Wasp { rate, per } => {
+            LossKeys::Wasp { rate, per } => {
                 let row =
                     [3, 6, 9].into_iter().find(|&p| (rate.as_f64() * 100.0 - f64::from(p)).abs() < 1e-9);
                 let chain = row.and_then(GilbertElliott::wasp).ok_or(LossError::NotInTable(rate))?;
@@ -114,7 +114,7 @@ impl FromStr for LossSpec {
     fn from_str(text: &str) -> Result<LossSpec, LossError> {
         match text.trim() {
             "none" => Ok(LossSpec::default()),
-            share => Written::Independent { rate: share.parse()? }.try_into(),
+            share => LossKeys::Independent { rate: share.parse()? }.try_into(),
         }
     }
 }
@@ -122,7 +122,7 @@ impl FromStr for LossSpec {
 impl Serialize for LossSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.written {
-            Written::None => serializer.serialize_str("none"),
+            LossKeys::None => serializer.serialize_str("none"),
             written => written.serialize(serializer),
         }
     }
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for LossSpec {
                 let text = number.to_string();
                 text.parse().map_err(|error: <LossSpec as FromStr>::Err| error.to_string())
             }),
-            table: |table: Written| LossSpec::try_from(table).map_err(|error| error.to_string()),
+            table: |table: LossKeys| LossSpec::try_from(table).map_err(|error| error.to_string()),
         }
         .read(deserializer)
     }

@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 /// A queue as written: it can be meant.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct QueueSpec(Written);
+pub struct QueueSpec(QueueKeys);
 
 /// Reasons for which a queue is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -76,7 +76,7 @@ pub enum QueueError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "discipline", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
-enum Written {
+enum QueueKeys {
     Unlimited,
     DropTail {
         limit: Limit,
@@ -217,9 +217,9 @@ fn thousand_queues() -> u16 {
     1024
 }
 
-impl Written {
-    fn pie() -> Written {
-        Written::Pie {
+impl QueueKeys {
+    fn pie() -> QueueKeys {
+        QueueKeys::Pie {
             limit: thousand_packets(),
             target: fifteen_ms(),
             update: fifteen_ms(),
@@ -230,12 +230,12 @@ impl Written {
         }
     }
 
-    fn codel() -> Written {
-        Written::Codel { limit: None, target: five_ms(), interval: hundred_ms(), ecn: false }
+    fn codel() -> QueueKeys {
+        QueueKeys::Codel { limit: None, target: five_ms(), interval: hundred_ms(), ecn: false }
     }
 
-    fn fq_codel() -> Written {
-        Written::FqCodel {
+    fn fq_codel() -> QueueKeys {
+        QueueKeys::FqCodel {
             limit: ten_thousand_packets(),
             target: five_ms(),
             interval: hundred_ms(),
@@ -248,20 +248,20 @@ impl Written {
 
 impl QueueSpec {
     /// Everything waits.
-    pub const UNLIMITED: QueueSpec = QueueSpec(Written::Unlimited);
+    pub const UNLIMITED: QueueSpec = QueueSpec(QueueKeys::Unlimited);
 
     /// A drop-tail queue of `limit`.
     pub const fn drop_tail(limit: Limit) -> QueueSpec {
-        QueueSpec(Written::DropTail { limit })
+        QueueSpec(QueueKeys::DropTail { limit })
     }
 
     /// The discipline for a link of `mtu` that adds `overhead` bytes to each packet.
     pub fn discipline(&self, mtu: Mtu, overhead: u32) -> Discipline {
         let max_packet = u64::from(mtu.as_bytes()) + u64::from(overhead);
         match self.0 {
-            Written::Unlimited => Discipline::Unlimited,
-            Written::DropTail { limit } => Discipline::DropTail(limit),
-            Written::Red { limit, min, max, probability, weight, mean_packet, gentle, ecn } => {
+            QueueKeys::Unlimited => Discipline::Unlimited,
+            QueueKeys::DropTail { limit } => Discipline::DropTail(limit),
+            QueueKeys::Red { limit, min, max, probability, weight, mean_packet, gentle, ecn } => {
                 let probability = probability.as_f64();
                 let (least, most) = (min, max);
                 Discipline::Red(red::Parameters {
@@ -275,7 +275,7 @@ impl QueueSpec {
                     ecn,
                 })
             }
-            Written::Pie { limit, target, update, burst, alpha, beta, ecn } => {
+            QueueKeys::Pie { limit, target, update, burst, alpha, beta, ecn } => {
                 let mean_packet = max_packet;
                 Discipline::Pie(pie::Parameters {
                     limit,
@@ -288,10 +288,10 @@ impl QueueSpec {
                     ecn,
                 })
             }
-            Written::Codel { limit, target, interval, ecn } => {
+            QueueKeys::Codel { limit, target, interval, ecn } => {
                 Discipline::Codel(codel::Parameters { limit, target, interval, max_packet, ecn })
             }
-            Written::FqCodel { limit, target, interval, quantum, queues, ecn } => {
+            QueueKeys::FqCodel { limit, target, interval, quantum, queues, ecn } => {
                 let codel = codel::Parameters { limit: Some(limit), target, interval, max_packet, ecn };
                 let quantum = quantum.unwrap_or(u32::try_from(max_packet).unwrap_or(u32::MAX));
                 Discipline::FqCodel(fq_codel::Parameters { codel, quantum, queues })
@@ -307,12 +307,12 @@ impl Default for QueueSpec {
     }
 }
 
-impl TryFrom<Written> for QueueSpec {
+impl TryFrom<QueueKeys> for QueueSpec {
     type Error = QueueError;
 
-    fn try_from(written: Written) -> Result<QueueSpec, QueueError> {
+    fn try_from(written: QueueKeys) -> Result<QueueSpec, QueueError> {
         match written {
-            Written::Red { limit, min, max, probability, weight, mean_packet, .. } => {
+            QueueKeys::Red { limit, min, max, probability, weight, mean_packet, .. } => {
                 if !(0.0 <= min && min < max && max <= limit.count() as f64) {
                     return Err(QueueError::Thresholds { min, max, limit });
                 }
@@ -326,21 +326,21 @@ impl TryFrom<Written> for QueueSpec {
                     return Err(QueueError::MeanPacket);
                 }
             }
-            Written::Pie { target, update, alpha, beta, .. } => {
+            QueueKeys::Pie { target, update, alpha, beta, .. } => {
                 let is_above = |weight: f64| weight > 0.0 && weight.is_finite();
                 if target.is_zero() || update.is_zero() || !is_above(alpha) || !is_above(beta) {
                     return Err(QueueError::Controller);
                 }
             }
-            Written::Codel { target, interval, .. } | Written::FqCodel { target, interval, .. }
+            QueueKeys::Codel { target, interval, .. } | QueueKeys::FqCodel { target, interval, .. }
                 if target.is_zero() || target >= interval =>
             {
                 return Err(QueueError::Times { target, interval });
             }
-            Written::FqCodel { quantum: Some(quantum), .. } if !QUANTA.contains(&quantum) => {
+            QueueKeys::FqCodel { quantum: Some(quantum), .. } if !QUANTA.contains(&quantum) => {
                 return Err(QueueError::Quantum(quantum));
             }
-            Written::FqCodel { queues: 0, .. } => return Err(QueueError::Queues),
+            QueueKeys::FqCodel { queues: 0, .. } => return Err(QueueError::Queues),
             _ => {}
         }
         Ok(QueueSpec(written))
@@ -353,9 +353,9 @@ impl FromStr for QueueSpec {
     fn from_str(text: &str) -> Result<QueueSpec, QueueError> {
         match text.trim() {
             "unlimited" => Ok(QueueSpec::UNLIMITED),
-            "pie" => Ok(QueueSpec(Written::pie())),
-            "codel" => Ok(QueueSpec(Written::codel())),
-            "fq-codel" => Ok(QueueSpec(Written::fq_codel())),
+            "pie" => Ok(QueueSpec(QueueKeys::pie())),
+            "codel" => Ok(QueueSpec(QueueKeys::codel())),
+            "fq-codel" => Ok(QueueSpec(QueueKeys::fq_codel())),
             limit => Ok(QueueSpec::drop_tail(limit.parse()?)),
         }
     }
@@ -364,8 +364,8 @@ impl FromStr for QueueSpec {
 impl Serialize for QueueSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Written::Unlimited => serializer.serialize_str("unlimited"),
-            Written::DropTail { limit } => limit.serialize(serializer),
+            QueueKeys::Unlimited => serializer.serialize_str("unlimited"),
+            QueueKeys::DropTail { limit } => limit.serialize(serializer),
             written => written.serialize(serializer),
         }
     }
@@ -380,7 +380,7 @@ impl<'de> Deserialize<'de> for QueueSpec {
                 let text = number.to_string();
                 text.parse().map_err(|error: <QueueSpec as FromStr>::Err| error.to_string())
             }),
-            table: |table: Written| QueueSpec::try_from(table).map_err(|error| error.to_string()),
+            table: |table: QueueKeys| QueueSpec::try_from(table).map_err(|error| error.to_string()),
         }
         .read(deserializer)
     }

@@ -4,7 +4,7 @@
 
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
-use farfield_net::{Cause, Fate, Link, LinkModel, Packet};
+use farfield_net::{DropCause, Fate, Link, LinkModel, Packet};
 use rand_core::Rng;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Bench {
     }
 
     /// Offers a packet, for links that decide at once: its arrival, or why there is none.
-    pub fn offer(&mut self, now: Instant, bytes: u32) -> Result<Instant, Cause> {
+    pub fn offer(&mut self, now: Instant, bytes: u32) -> Result<Instant, DropCause> {
         match self.link.offer(now, Packet::new(bytes, 0), &mut self.rng) {
             Fate::Delivered(delivery) => Ok(delivery.first.at),
             Fate::Dropped(why) => Err(why),

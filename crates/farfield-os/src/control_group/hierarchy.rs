@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parent {
     pub folder: PathBuf,
-    pub version: Version,
+    pub version: HierarchyVersion,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum HierarchyVersion {
     /// A hierarchy for each controller.
     One,
     /// One hierarchy.
@@ -66,7 +66,7 @@ pub(super) fn parent(mounts: &str, own: &str, controller: &'static str) -> Resul
     let one = mounts.iter().find(|mount| mount.controllers.is_some_and(|all| has(all, ',', controller)));
     if let Some(mount) = one {
         let folder = mount.folder_of(group_of_version_one(own, controller).unwrap_or("/"));
-        return Ok(Parent { folder, version: Version::One });
+        return Ok(Parent { folder, version: HierarchyVersion::One });
     }
     let missing = ControlGroupError::NoController { controller };
     let Some(mount) = mounts.iter().find(|mount| mount.controllers.is_none()) else { return Err(missing) };
@@ -79,7 +79,7 @@ pub(super) fn parent(mounts: &str, own: &str, controller: &'static str) -> Resul
     loop {
         let passed_on = system::read_text(folder.join("cgroup.subtree_control")).unwrap_or_default();
         if has(passed_on.trim(), ' ', controller) {
-            return Ok(Parent { folder, version: Version::Two });
+            return Ok(Parent { folder, version: HierarchyVersion::Two });
         }
         if folder == Path::new(mount.at) || !folder.pop() {
             let at = Path::new(mount.at).join("cgroup.subtree_control");
@@ -94,7 +94,7 @@ pub(super) fn parent_that_accounts(mounts: &str, own: &str) -> Option<Parent> {
     let two = mounts.lines().filter_map(Mount::read).find(|mount| mount.controllers.is_none());
     let Some(mount) = two else { return parent(mounts, own, "cpuacct").ok() };
     let mine = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    Some(Parent { folder: mount.folder_of(mine), version: Version::Two })
+    Some(Parent { folder: mount.folder_of(mine), version: HierarchyVersion::Two })
 }
 
 fn has(list: &str, between: char, item: &str) -> bool {
@@ -148,7 +148,7 @@ mod tests {
     fn version_one_is_found_below_our_own_group() {
         let own = "4:memory:/docker/abc/x\n2:cpu,cpuacct:/user\n0::/\n";
         let found = |controller| parent(ONE, own, controller).unwrap();
-        let at = |folder: &str| Parent { folder: folder.into(), version: Version::One };
+        let at = |folder: &str| Parent { folder: folder.into(), version: HierarchyVersion::One };
         assert_eq!(found("cpu"), at("/sys/fs/cgroup/cpu,cpuacct/user"));
         assert_eq!(found("memory"), at("/sys/fs/cgroup/memory/x"));
         let said = parent("", own, "cpu").unwrap_err().to_string();
@@ -176,10 +176,13 @@ mod tests {
     fn any_group_of_version_two_accounts() {
         let own = "4:cpuacct:/user\n0::/x\n";
         let at = |folder: &str, version| Some(Parent { folder: folder.into(), version });
-        assert_eq!(parent_that_accounts(ONE, own), at("/sys/fs/cgroup/unified/x", Version::Two));
+        assert_eq!(parent_that_accounts(ONE, own), at("/sys/fs/cgroup/unified/x", HierarchyVersion::Two));
         let one: String = ONE.lines().take(2).map(|line| format!("{line}\n")).collect();
         let own = "2:cpu,cpuacct:/user\n";
-        assert_eq!(parent_that_accounts(&one, own), at("/sys/fs/cgroup/cpu,cpuacct/user", Version::One));
+        assert_eq!(
+            parent_that_accounts(&one, own),
+            at("/sys/fs/cgroup/cpu,cpuacct/user", HierarchyVersion::One)
+        );
         assert_eq!(parent_that_accounts("", own), None);
     }
 }

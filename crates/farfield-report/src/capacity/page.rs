@@ -1,7 +1,7 @@
 //! A search for capacity as a page of HTML: the answer, the curve, every trial; complete without scripts.
 
 use super::text::{came_to, number, sentence};
-use crate::chart::{Axis, Chart, Mark, Point, Series, Spacing};
+use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing};
 use crate::figures;
 use crate::html::{self, escaped, table};
 use farfield_experiment::report::{Ended, TrialRecord};
@@ -49,10 +49,10 @@ fn charts(page: &mut String, report: &CapacityReport) {
     for (title, label, of) in drawn {
         let of_trials = |keeps: bool| {
             let counted = report.trials.iter().filter(move |trial| trial.counts());
-            let mut points: Vec<Point> = counted
+            let mut points: Vec<ChartPoint> = counted
                 .filter(|trial| report.goals.is_empty() || trial.observed.keeps_goals() == keeps)
                 .filter_map(|trial| Some((trial.load, of(trial)?)))
-                .map(|place| Point { is_doubtful: !keeps, ..Point::from(place) })
+                .map(|place| ChartPoint { is_doubtful: !keeps, ..ChartPoint::from(place) })
                 .collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             points

@@ -14,12 +14,12 @@ pub struct Tree {
     /// The meaning of the first and of the second bar of each row.
     pub legend: [String; 2],
     /// Nodes, the root first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TreeNode>,
 }
 
 /// A node.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct TreeNode {
     /// Steps from the root; at most one more than that of the row before.
     pub depth: usize,
     /// The name.
@@ -70,7 +70,7 @@ impl Tree {
     pub fn html(&self) -> String {
         let head = Layout::COLUMN.top + 3.0 * Layout::COLUMN.legend_line;
         let layout = Layout { width: WIDTH, ..Layout::COLUMN };
-        let height = head + self.rows.iter().map(Row::height).sum::<f64>() + 6.0;
+        let height = head + self.rows.iter().map(TreeNode::height).sum::<f64>() + 6.0;
         let mut svg = Svg::new(&layout, height, &self.title);
         svg.heading((8.0, layout.top), &self.title);
         for (number, meaning) in self.legend.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Tree {
     }
 }
 
-impl Row {
+impl TreeNode {
     fn height(&self) -> f64 {
         if self.bars.iter().any(Option::is_some) { ROWS[0] } else { ROWS[1] }
     }
@@ -132,10 +132,10 @@ fn cut(text: &str, room: f64) -> String {
 mod tests {
     use super::*;
 
-    fn row(depth: usize, name: &str, shares: Option<[f64; 2]>) -> Row {
+    fn row(depth: usize, name: &str, shares: Option<[f64; 2]>) -> TreeNode {
         let bar = |share: f64| Bar { share: Some(share), text: format!("{share}") };
         let bars = shares.map_or([None, None], |shares| shares.map(|share| Some(bar(share))));
-        Row { depth, name: name.to_owned(), shape: Shape::Open, bars }
+        TreeNode { depth, name: name.to_owned(), shape: Shape::Open, bars }
     }
 
     /// Numbers of an attribute, in order.

@@ -1,7 +1,7 @@
 //! A row of a comparison as words, the same in text, Markdown and HTML.
 
 use super::metric::Metric;
-use super::{Change, Row};
+use super::{Change, MetricComparison};
 use crate::figures::{percent, rate, time};
 use farfield_experiment::sweep::Scale;
 
@@ -18,7 +18,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub fn of(row: &Row) -> Cells {
+    pub fn of(row: &MetricComparison) -> Cells {
         let metric = row.metric.metric;
         let number =
             |number: Option<f64>| number.map_or_else(|| "–".to_owned(), |number| value(metric, number));

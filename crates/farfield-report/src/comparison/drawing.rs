@@ -7,9 +7,9 @@
 
 use super::measured::Measured;
 use super::metric::{Metric, Statistic};
-use super::side::Side;
+use super::side::ComparisonSide;
 use super::{Against, cells};
-use crate::chart::{Axis, Chart, Mark, Point, Series, Spacing};
+use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
 use crate::html::{escaped, table};
 use crate::page::distributions;
@@ -54,7 +54,7 @@ const COURSE: [(Metric, &str, &str, f64); 4] = [
 
 impl ComparisonCharts {
     /// Charts of these sides, the base first.
-    pub fn of(sides: &[Side]) -> ComparisonCharts {
+    pub fn of(sides: &[ComparisonSide]) -> ComparisonCharts {
         let mut course: Vec<CourseRow> = Vec::new();
         for (number, side) in sides.iter().enumerate() {
             course.extend(side.runs().iter().map(|run| CourseRow::of(run, number, true)));
@@ -137,9 +137,9 @@ impl ComparisonCharts {
         let of_side = self.course.iter().enumerate().filter(|(_, row)| row.side == side);
         let points = of_side.filter_map(|(number, row)| {
             let (value, interval) = row.figures[figure]?;
-            let place = Point::from(((number + 1) as f64, value / per));
+            let place = ChartPoint::from(((number + 1) as f64, value / per));
             let interval = interval.map(|ends| ends.map(|end| end / per));
-            Some(Point { interval, is_doubtful: !row.counts, ..place })
+            Some(ChartPoint { interval, is_doubtful: !row.counts, ..place })
         });
         Series { name: legend_name(name), mark: Mark::Dots, points: points.collect() }
     }
@@ -173,7 +173,7 @@ fn legend_name(path: &str) -> String {
 }
 
 /// The response times of a side's runs together; nothing where the histograms cannot be read.
-fn distribution(side: &Side) -> (String, Vec<(f64, f64)>) {
+fn distribution(side: &ComparisonSide) -> (String, Vec<(f64, f64)>) {
     let of_run = |run: &RunDirectory| {
         let all = distributions::read(run).ok()?;
         all.into_iter().find(|own| own.tag == "steady.response" && !own.bins.is_empty())
@@ -189,14 +189,14 @@ fn distribution(side: &Side) -> (String, Vec<(f64, f64)>) {
 
 /// The change of each percentile with its interval; nothing of fewer than two.
 fn change_by_percentile(against: &Against) -> Option<Chart> {
-    let point = |row: &super::Row| {
+    let point = |row: &super::MetricComparison| {
         let whole = row.metric.part.is_none().then_some(row.metric.metric)?;
         let Metric::Time(Statistic::Quantile(quantile), Timing::Response) = whole else { return None };
         let change = row.change?;
-        let place = Point::from((1.0 / (1.0 - quantile.as_f64()), change.by * 100.0));
-        Some(Point { interval: Some([change.low, change.high].map(|end| end * 100.0)), ..place })
+        let place = ChartPoint::from((1.0 / (1.0 - quantile.as_f64()), change.by * 100.0));
+        Some(ChartPoint { interval: Some([change.low, change.high].map(|end| end * 100.0)), ..place })
     };
-    let mut points: Vec<Point> = against.rows.iter().filter_map(point).collect();
+    let mut points: Vec<ChartPoint> = against.rows.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     if points.len() < 2 {
         return None;

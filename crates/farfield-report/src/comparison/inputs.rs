@@ -1,7 +1,7 @@
 //! The inputs of two sides, and the machines they ran on, key by key: where these differ, a difference of the
 //! figures may come from there.
 
-use super::side::Side;
+use super::side::ComparisonSide;
 use crate::directory::{self, RunDirectory};
 use crate::secrets::masked;
 use serde::Serialize;
@@ -29,7 +29,7 @@ const FILES: [(&str, &str); 2] = [("scenario.toml", "scenario"), ("environment.j
 const BYTES_MAX: u64 = 1 << 24;
 
 /// The keys that differ between the first runs of two sides.
-pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
+pub(super) fn changes(base: &ComparisonSide, other: &ComparisonSide) -> Vec<InputChange> {
     let sides = [base, other].map(|side| &side.runs()[0]);
     let [mut base, mut other] = sides.map(|run| keys(run, Clone::clone));
     // A secret that differs is a difference, and is not shown.

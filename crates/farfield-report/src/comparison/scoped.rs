@@ -2,7 +2,7 @@
 
 use super::measured::Measured;
 use super::metric::{Metric, MetricError};
-use super::side::Side;
+use super::side::ComparisonSide;
 use crate::directory::RunDirectory;
 use farfield_base::printable;
 use farfield_measure::interval::BoundedEstimate;
@@ -53,9 +53,9 @@ impl ScopedMetric {
     ///
     /// # Errors
     /// Names the parts that there are.
-    pub fn check(&self, sides: &[Side]) -> Result<(), NoPart> {
+    pub fn check(&self, sides: &[ComparisonSide]) -> Result<(), NoPart> {
         let Some(part) = &self.part else { return Ok(()) };
-        let runs = sides.iter().flat_map(Side::runs);
+        let runs = sides.iter().flat_map(ComparisonSide::runs);
         let names: BTreeSet<&str> = runs.flat_map(Measured::parts).map(|(name, _)| name).collect();
         if names.contains(part.as_str()) {
             return Ok(());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The valid runs of one side, and those that do not count.
 #[derive(Debug)]
-pub struct Side {
+pub struct ComparisonSide {
     name: String,
     runs: Vec<RunDirectory>,
     /// Runs that were measured and do not count: they are shown among the others, and compared with none.
@@ -59,10 +59,10 @@ pub enum SideError {
     },
 }
 
-impl Side {
+impl ComparisonSide {
     /// Opens the run directory at `path`, or all those in the folder `path`, in the order of their names.
-    pub fn open(path: &Path) -> Result<Side, SideError> {
-        let mut side = Side {
+    pub fn open(path: &Path) -> Result<ComparisonSide, SideError> {
+        let mut side = ComparisonSide {
             name: path.display().to_string(),
             runs: Vec::new(),
             doubtful: Vec::new(),

@@ -71,7 +71,7 @@ impl Folders {
     }
 }
 
-fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a Row {
+fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a MetricComparison {
     let metric: ScopedMetric = metric.parse().expect("a metric");
     comparison.others[0].rows.iter().find(|row| row.metric == metric).expect("a row")
 }
@@ -96,7 +96,7 @@ fn runs_of_one_block_are_compared_as_pairs() {
     keep_blocks(&folders, "other", 1.1, 1..=5);
     let compared = folders.compare("base", "other");
     let against = &compared.others[0];
-    assert_eq!(against.evidence, Evidence::Pairs);
+    assert_eq!(against.evidence, IntervalBasis::Pairs);
     assert!(
         against.notes.iter().any(|note| note.starts_with("one run has no partner")),
         "{:?}",
@@ -113,7 +113,7 @@ fn runs_of_one_block_are_compared_as_pairs() {
         }
     }
     let compared = folders.compare("base", "other");
-    assert_eq!(compared.others[0].evidence, Evidence::Repeats);
+    assert_eq!(compared.others[0].evidence, IntervalBasis::Repeats);
     assert!(!mean(&compared).differs, "{:?}", mean(&compared));
 }
 
@@ -141,7 +141,7 @@ fn repeats_are_compared_by_welch_on_logarithms() {
     assert!((change.by - (mean(b) - mean(a)).exp_m1()).abs() < 1e-4, "{change:?}");
     assert!((change.low - low).abs() < 1e-3, "{change:?} {low}");
     assert!(change.differs && comparison.others[0].differs());
-    assert_eq!(comparison.others[0].evidence, Evidence::Repeats);
+    assert_eq!(comparison.others[0].evidence, IntervalBasis::Repeats);
     let judged = |condition: &str| condition.parse::<FailIf>().expect(condition).judge(&comparison.others[0]);
     assert_eq!(judged("mean +10%"), Judgement::Exceeded);
     assert_eq!(judged("mean +20%"), Judgement::Undecided);
@@ -170,7 +170,7 @@ fn a_single_run_is_held_against_the_spread_of_repeats() {
     folders.keep("b", "run-0", 1.02);
     folders.keep("c", "run-0", 2.0);
     let close = folders.compare("a", "b");
-    assert_eq!(close.others[0].evidence, Evidence::OneAgainstRepeats);
+    assert_eq!(close.others[0].evidence, IntervalBasis::OneAgainstRepeats);
     assert!(!row(&close, "mean").change.expect("a change").differs);
     assert!(row(&folders.compare("a", "c"), "mean").change.expect("a change").differs);
     let back = row(&folders.compare("c", "a"), "mean").change.expect("a change");
@@ -195,7 +195,7 @@ fn single_runs_are_compared_by_their_own_intervals() {
         });
     }
     let comparison = folders.compare("a", "b");
-    assert_eq!(comparison.others[0].evidence, Evidence::WithinRuns);
+    assert_eq!(comparison.others[0].evidence, IntervalBasis::WithinRuns);
     let found = row(&comparison, "mean").change.expect("a change");
     let ln = |ratio: f64| ratio.ln();
     let low = (ln(1.4) - ln(14.0 / 13.0).hypot(ln(12.0 / 10.0))).exp_m1();
@@ -287,12 +287,12 @@ fn what_does_not_count_is_named() {
     write("run-2", &late.summary().to_json());
     write("run-3", &killed().to_json());
     write("run-4", "{");
-    let side = Side::open(&folders.path("a")).expect("a side").summary();
+    let side = ComparisonSide::open(&folders.path("a")).expect("a side").summary();
     assert_eq!(side.runs, 2);
     let reasons: Vec<&str> = side.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
     assert!(reasons[0].contains("samples-lost") && reasons[1].contains("incomplete"), "{reasons:?}");
     assert!(reasons[2].contains("no summary of a run"), "{reasons:?}");
-    let copies = Side::open(&folders.path("copies")).expect("a side").summary();
+    let copies = ComparisonSide::open(&folders.path("copies")).expect("a side").summary();
     assert_eq!((copies.runs, copies.left_out.len()), (1, 1));
     assert!(copies.left_out[0].reason.contains("seed 42"), "{copies:?}");
 }
@@ -303,7 +303,7 @@ fn a_side_without_a_valid_run_is_refused() {
     let path = folders.path("a").join("run-0");
     fs::create_dir_all(&path).expect("a folder");
     fs::write(path.join(SUMMARY_FILE), killed().to_json()).expect("written");
-    let error = |path: &Path| Side::open(path).expect_err("refused").to_string();
+    let error = |path: &Path| ComparisonSide::open(path).expect_err("refused").to_string();
     assert!(error(&folders.path("a")).contains("run-0: it is incomplete"));
     assert!(error(&path).contains("incomplete"));
     fs::remove_file(path.join(SUMMARY_FILE)).expect("removed");

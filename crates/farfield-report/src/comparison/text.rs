@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use super::fail_if::{FailIf, Judgement};
 use super::inputs::InputChange;
-use super::{Against, Comparison, Evidence, SideSummary};
+use super::{Against, Comparison, IntervalBasis, SideSummary};
 use crate::terminal::{COLUMNS, GREEN, LABEL, Look, RED, YELLOW, indented, labelled, paint, wrapped};
 
 /// Meaning of the words in a table.
@@ -48,10 +48,10 @@ pub(super) fn verdict(against: &Against) -> &'static str {
 /// The basis of the intervals, in words.
 pub(super) fn evidence(against: &Against) -> &'static str {
     match against.evidence {
-        Evidence::Repeats => "by the spread of repeats (Student's t, Welch)",
-        Evidence::Pairs => "by pairs of runs with one seed (Student's t)",
-        Evidence::OneAgainstRepeats => "one run against repeats",
-        Evidence::WithinRuns => "one run against one, by the intervals of each",
+        IntervalBasis::Repeats => "by the spread of repeats (Student's t, Welch)",
+        IntervalBasis::Pairs => "by pairs of runs with one seed (Student's t)",
+        IntervalBasis::OneAgainstRepeats => "one run against repeats",
+        IntervalBasis::WithinRuns => "one run against one, by the intervals of each",
     }
 }
 

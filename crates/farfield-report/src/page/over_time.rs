@@ -6,7 +6,7 @@ use super::users::ActiveUsers;
 use super::{errors, missing, opened, utilisation};
 use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
 use crate::directory::RunDirectory;
-use farfield_measure::monitor::{self, Watched, metric};
+use farfield_measure::monitor::{self, MonitoredSeries, metric};
 use farfield_measure::series::{self, SeriesRow};
 use farfield_measure::set_aside::SetAsideSummary;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::fmt::Write;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The series of `monitors.parquet`, each with its seconds and values.
-type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
+type Monitored = BTreeMap<MonitoredSeries, Vec<(u64, f64)>>;
 
 /// Lines of a chart of monitors; the others are their largest.
 const LINES: usize = 5;
@@ -206,7 +206,7 @@ fn monitors(page: &mut String, read: &Monitored, seconds: Seconds<'_>) {
 }
 
 /// The subject of a line, below a title that names its quantity.
-fn in_words(series: &Watched) -> String {
+fn in_words(series: &MonitoredSeries) -> String {
     let who = match series.source.as_str() {
         "generator" => "farfield",
         "network" => "the server's network",

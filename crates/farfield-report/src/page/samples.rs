@@ -51,7 +51,7 @@ impl ByRequest {
 }
 
 #[derive(Default)]
-pub(super) struct Passed {
+pub(super) struct SamplePass {
     requests: BTreeMap<u32, ByRequest>,
     others: ByRequest,
     /// Requests whose paths the summary has; none where it has none.
@@ -69,22 +69,22 @@ pub(super) struct Passed {
 }
 
 /// One pass over the samples of the run, if they are not more than these.
-pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
-    let mut passed = Passed::default();
+pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> SamplePass {
+    let mut passed = SamplePass::default();
     let file = match opened(run, SAMPLES_FILE) {
         Ok(file) => file,
-        Err(why) => return Passed { wrong: Some(why), ..passed },
+        Err(why) => return SamplePass { wrong: Some(why), ..passed },
     };
     let file = match SamplesFile::open(file) {
         Ok(file) => file,
-        Err(error) => return Passed { wrong: Some(format!("{SAMPLES_FILE}: {error}")), ..passed },
+        Err(error) => return SamplePass { wrong: Some(format!("{SAMPLES_FILE}: {error}")), ..passed },
     };
     if file.kept() > samples_max {
         let wrong = format!(
             "{SAMPLES_FILE}: times by request, connections and arrivals, of more than {samples_max} samples; `farfield report RUN \
              --format html` has them"
         );
-        return Passed { wrong: Some(wrong), ..passed };
+        return SamplePass { wrong: Some(wrong), ..passed };
     }
     // In an open load a user is an arrival, and those are counted anyway.
     if run.summary().heading.load != LoadKind::Open {
@@ -112,7 +112,7 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
     passed
 }
 
-impl Passed {
+impl SamplePass {
     /// Requests of a connection, and the instant of its last, in nanoseconds; `None` without a connection,
     /// or without room for it.
     fn connection(&mut self, number: u32) -> Option<&mut (u32, u64)> {
@@ -160,7 +160,7 @@ impl Passed {
     }
 }
 
-pub(super) fn sections(page: &mut String, run: &RunDirectory, mut passed: Passed) {
+pub(super) fn sections(page: &mut String, run: &RunDirectory, mut passed: SamplePass) {
     if let Some(why) = &passed.wrong {
         missing(page, why);
     }
@@ -174,7 +174,7 @@ pub(super) fn sections(page: &mut String, run: &RunDirectory, mut passed: Passed
     }
 }
 
-fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
+fn by_request(page: &mut String, run: &RunDirectory, passed: &SamplePass) {
     if passed.requests.len() < 2 {
         return;
     }
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn connections_take_room_where_they_are_seen() {
-        let mut passed = Passed { numbered: 10, ..Passed::default() };
+        let mut passed = SamplePass { numbered: 10, ..SamplePass::default() };
         let measured = Instant::ZERO..Instant::from_ns(10);
         [19_999_999, 7, 7, u32::MAX - 1, Sample::NO_CONNECTION]
             .into_iter()
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn requests_of_the_measured_part_are_counted_as_the_summary_does() {
-        let mut passed = Passed::default();
+        let mut passed = SamplePass::default();
         let measured = Instant::from_ns(10)..Instant::from_ns(20);
         for (due_ns, outcome) in [
             (9, Outcome::Reset),

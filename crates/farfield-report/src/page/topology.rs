@@ -2,7 +2,7 @@
 //! dropped, in both directions. The same stands in a table.
 
 use super::{NAMES, escaped, table};
-use crate::chart::tree::{Bar, Row, Shape, Tree};
+use crate::chart::tree::{Bar, Shape, Tree, TreeNode};
 use crate::figures::{count, percent, three_digits, time};
 use farfield_measure::Summary;
 use farfield_measure::engine_stats::{AttachedStats, LinkStats, TopologyStats};
@@ -121,7 +121,7 @@ impl<'a> Drawing<'a> {
         Drawing { topology, children, others }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<TreeNode> {
         let mut rows = Vec::new();
         for server in &self.topology.servers {
             self.add(&mut rows, (server, 0), [None, None], Shape::Filled);
@@ -132,27 +132,27 @@ impl<'a> Drawing<'a> {
     /// Adds a node, those who are at it, and what lies beyond it.
     fn add(
         &self,
-        rows: &mut Vec<Row>,
+        rows: &mut Vec<TreeNode>,
         (node, depth): (&'a str, usize),
         bars: [Option<Bar>; 2],
         shape: Shape,
     ) {
         if let Some(class) = self.only_client(node) {
             let name = plain(&format!("{node}, {class}"));
-            return rows.push(Row { depth, name, shape: Shape::Leaf, bars });
+            return rows.push(TreeNode { depth, name, shape: Shape::Leaf, bars });
         }
         let name = if shape == Shape::Filled { format!("{node} (server)") } else { node.to_owned() };
-        rows.push(Row { depth, name: plain(&name), shape, bars });
+        rows.push(TreeNode { depth, name: plain(&name), shape, bars });
         let depth = depth + 1;
         for AttachedStats { class, clients, .. } in self.topology.attached.iter().filter(|at| at.node == node)
         {
             let name = format!("{} × {class}", count(*clients));
-            rows.push(Row { depth, name: plain(&name), shape: Shape::Leaf, bars: [None, None] });
+            rows.push(TreeNode { depth, name: plain(&name), shape: Shape::Leaf, bars: [None, None] });
         }
         for link in self.others.get(node).into_iter().flatten() {
             let name = format!("another way to {}", link.to);
             let bars = [Some(bar(link)), None];
-            rows.push(Row { depth, name: plain(&name), shape: Shape::Way, bars });
+            rows.push(TreeNode { depth, name: plain(&name), shape: Shape::Way, bars });
         }
         for &child in self.children.get(node).into_iter().flatten() {
             let link = |from: &str, to: &str| {

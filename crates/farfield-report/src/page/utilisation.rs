@@ -7,7 +7,7 @@
 //! something else, or does more for each request when it has many at once.
 
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
-use farfield_measure::monitor::{Watched, metric};
+use farfield_measure::monitor::{MonitoredSeries, metric};
 use farfield_measure::series::SeriesRow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ const DOTS: usize = 1000;
 /// The chart, of the measured seconds that have both numbers.
 pub(super) fn chart(
     rows: &[SeriesRow],
-    monitors: &BTreeMap<Watched, Vec<(u64, f64)>>,
+    monitors: &BTreeMap<MonitoredSeries, Vec<(u64, f64)>>,
     measured: Range<u64>,
 ) -> Option<Chart> {
     let completed: BTreeMap<u64, f64> = rows
@@ -41,7 +41,7 @@ pub(super) fn chart(
 }
 
 /// The processors that each tier had in each second, in user mode and in the kernel.
-fn processors(monitors: &BTreeMap<Watched, Vec<(u64, f64)>>) -> BTreeMap<String, BTreeMap<u64, f64>> {
+fn processors(monitors: &BTreeMap<MonitoredSeries, Vec<(u64, f64)>>) -> BTreeMap<String, BTreeMap<u64, f64>> {
     let mut tiers = BTreeMap::<String, BTreeMap<u64, f64>>::new();
     for (series, values) in monitors {
         let is_time = [metric::CPU_USER, metric::CPU_SYSTEM].contains(&series.metric.as_str());
@@ -88,10 +88,10 @@ mod tests {
         (0..).zip(completed.iter().copied()).map(row).collect()
     }
 
-    fn monitors(series: &[(&str, &str, &str, &[f64])]) -> BTreeMap<Watched, Vec<(u64, f64)>> {
+    fn monitors(series: &[(&str, &str, &str, &[f64])]) -> BTreeMap<MonitoredSeries, Vec<(u64, f64)>> {
         let one = |&(source, tier, metric, values): &(&str, &str, &str, &[f64])| {
             let [source, tier, metric] = [source, tier, metric].map(str::to_owned);
-            let watched = Watched { source, tier, name: String::new(), metric };
+            let watched = MonitoredSeries { source, tier, name: String::new(), metric };
             (watched, (0..).zip(values.iter().copied()).collect())
         };
         series.iter().map(one).collect()

@@ -7,7 +7,7 @@
 //! do not count.
 
 use crate::directory::{self, RunDirectory};
-use farfield_measure::monitor::{self, Watched, metric};
+use farfield_measure::monitor::{self, MonitoredSeries, metric};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn read(path: &Path, asked: &Asked) -> Result<BTreeMap<u64, f64>, String> {
     let source = if SOURCES.contains(&asked.who) { asked.who } else { "tier" };
     let wanted: Vec<(&str, &str)> = metrics.iter().map(|metric| (source, *metric)).collect();
     let series = monitor::read_parquet(file, &wanted).map_err(|error| format!("{FILE} of a run: {error}"))?;
-    let is_asked = |watched: &Watched| source != "tier" || watched.tier == asked.who;
+    let is_asked = |watched: &MonitoredSeries| source != "tier" || watched.tier == asked.who;
     let mut by_second = BTreeMap::new();
     for (_, values) in series.into_iter().filter(|(watched, _)| is_asked(watched)) {
         for (second, value) in values {
@@ -121,7 +121,7 @@ impl How {
 mod tests {
     use super::*;
     use farfield_base::Instant;
-    use farfield_measure::monitor::{MonitorLog, SeriesName, Source, write_parquet};
+    use farfield_measure::monitor::{MonitorLog, SeriesName, SeriesSource, write_parquet};
 
     /// Two listeners and two tiers over three seconds, as farfield writes them.
     fn written(path: &Path) {
@@ -133,13 +133,13 @@ mod tests {
                 let series = log.series(SeriesName { source, tier, name, pid, metric }).expect("a series");
                 log.put(series, value);
             };
-            put(Source::Tier, "server", "", None, metric::CPU_USER, 0.25);
-            put(Source::Tier, "server", "", None, metric::CPU_SYSTEM, 0.5);
-            put(Source::Process, "server", "nginx", Some(7), metric::CPU_USER, 0.25);
-            put(Source::Tier, "server", "", None, metric::PROCESSES, processes);
-            put(Source::Tier, "database.one", "", None, metric::PROCESSES, 90.0);
-            put(Source::Listener, "server", "0.0.0.0:80", None, metric::ACCEPT_QUEUE, queue);
-            put(Source::Listener, "server", "[::]:80", None, metric::ACCEPT_QUEUE, 1.0);
+            put(SeriesSource::Tier, "server", "", None, metric::CPU_USER, 0.25);
+            put(SeriesSource::Tier, "server", "", None, metric::CPU_SYSTEM, 0.5);
+            put(SeriesSource::Process, "server", "nginx", Some(7), metric::CPU_USER, 0.25);
+            put(SeriesSource::Tier, "server", "", None, metric::PROCESSES, processes);
+            put(SeriesSource::Tier, "database.one", "", None, metric::PROCESSES, 90.0);
+            put(SeriesSource::Listener, "server", "0.0.0.0:80", None, metric::ACCEPT_QUEUE, queue);
+            put(SeriesSource::Listener, "server", "[::]:80", None, metric::ACCEPT_QUEUE, 1.0);
         }
         log.end();
         write_parquet(&log.snapshot(), std::fs::File::create(path).expect("own file")).expect("a file");

@@ -3,7 +3,7 @@
 
 use super::names::ShortNames;
 use super::page::facets::numbers;
-use crate::chart::{Axis, Chart, Mark, Point, Series, Spacing};
+use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing};
 use farfield_experiment::sweep::{PointReport, Setting, SweepReport, Unit};
 
 /// The texts, tables and charts of a question.
@@ -85,12 +85,12 @@ impl ChartPlan {
             let place = across.iter().position(|value| Some(value.as_str()) == value_of(point, &self.x))?;
             let estimate = point.estimate(&self.y)?;
             let half_width = estimate.interval.map(|[low, high]| (high - low) / 2.0 / per);
-            let place = Point::from((places[place], estimate.mean? / per));
-            Some(Point { half_width, is_doubtful: point.runs < 2, ..place })
+            let place = ChartPoint::from((places[place], estimate.mean? / per));
+            Some(ChartPoint { half_width, is_doubtful: point.runs < 2, ..place })
         };
         let line = |name: String, is_of: &dyn Fn(&PointReport) -> bool| {
             let own = points.iter().filter(|point| is_of(point));
-            let mut points: Vec<Point> = own.filter_map(|point| dot(point)).collect();
+            let mut points: Vec<ChartPoint> = own.filter_map(|point| dot(point)).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             Series { name, mark: Mark::Marked, points }
         };

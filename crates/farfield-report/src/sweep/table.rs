@@ -137,7 +137,7 @@ impl Table {
     /// # Errors
     /// If the encoder refuses.
     pub fn parquet(&self) -> Result<Vec<u8>, ParquetError> {
-        let kinds: Vec<Kind> = (0..self.names.len()).map(|column| self.kind(column)).collect();
+        let kinds: Vec<ColumnType> = (0..self.names.len()).map(|column| self.kind(column)).collect();
         let fields: Result<Vec<_>, _> =
             self.names.iter().zip(&kinds).map(|(name, kind)| kind.field(name).map(Arc::new)).collect();
         let schema = Type::group_type_builder("runs").with_fields(fields?).build()?;
@@ -155,34 +155,39 @@ impl Table {
         writer.into_inner()
     }
 
-    fn kind(&self, column: usize) -> Kind {
+    fn kind(&self, column: usize) -> ColumnType {
         let cells = || self.rows.iter().filter_map(move |row| row[column].as_ref());
         match () {
-            () if cells().all(|cell| matches!(cell, Cell::Truth(_))) => Kind::Truth,
-            () if cells().all(|cell| matches!(cell, Cell::Whole(_))) => Kind::Whole,
-            () if cells().all(|cell| matches!(cell, Cell::Whole(_) | Cell::Number(_))) => Kind::Number,
-            () => Kind::Text,
+            () if cells().all(|cell| matches!(cell, Cell::Truth(_))) => ColumnType::Truth,
+            () if cells().all(|cell| matches!(cell, Cell::Whole(_))) => ColumnType::Whole,
+            () if cells().all(|cell| matches!(cell, Cell::Whole(_) | Cell::Number(_))) => ColumnType::Number,
+            () => ColumnType::Text,
         }
     }
 
-    fn write(&self, column: usize, kind: Kind, to: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
+    fn write(
+        &self,
+        column: usize,
+        kind: ColumnType,
+        to: &mut SerializedColumnWriter,
+    ) -> Result<(), ParquetError> {
         let cells = self.rows.iter().map(|row| row[column].as_ref());
         let present: Vec<i16> = cells.clone().map(|cell| i16::from(cell.is_some())).collect();
         let cells = cells.flatten();
         match kind {
-            Kind::Truth => {
+            ColumnType::Truth => {
                 let values: Vec<bool> = cells.map(|cell| *cell == Cell::Truth(true)).collect();
                 to.typed::<BoolType>().write_batch(&values, Some(&present), None)?;
             }
-            Kind::Whole => {
+            ColumnType::Whole => {
                 let values: Vec<i64> = cells.map(|cell| cell.number() as i64).collect();
                 to.typed::<Int64Type>().write_batch(&values, Some(&present), None)?;
             }
-            Kind::Number => {
+            ColumnType::Number => {
                 let values: Vec<f64> = cells.map(Cell::number).collect();
                 to.typed::<DoubleType>().write_batch(&values, Some(&present), None)?;
             }
-            Kind::Text => {
+            ColumnType::Text => {
                 let values: Vec<ByteArray> = cells.map(|cell| cell.words().as_str().into()).collect();
                 to.typed::<ByteArrayType>().write_batch(&values, Some(&present), None)?;
             }
@@ -193,20 +198,20 @@ impl Table {
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum ColumnType {
     Truth,
     Whole,
     Number,
     Text,
 }
 
-impl Kind {
+impl ColumnType {
     fn field(self, name: &str) -> Result<Type, ParquetError> {
         let (physical, converted) = match self {
-            Kind::Truth => (PhysicalType::BOOLEAN, ConvertedType::NONE),
-            Kind::Whole => (PhysicalType::INT64, ConvertedType::NONE),
-            Kind::Number => (PhysicalType::DOUBLE, ConvertedType::NONE),
-            Kind::Text => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8),
+            ColumnType::Truth => (PhysicalType::BOOLEAN, ConvertedType::NONE),
+            ColumnType::Whole => (PhysicalType::INT64, ConvertedType::NONE),
+            ColumnType::Number => (PhysicalType::DOUBLE, ConvertedType::NONE),
+            ColumnType::Text => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
         builder.with_converted_type(converted).build()

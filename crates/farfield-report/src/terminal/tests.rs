@@ -3,7 +3,7 @@
 use super::scene::{Scene, killed, unborn};
 use super::*;
 use farfield_base::{Duration, EarlyData, Instant, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
-use farfield_measure::bottleneck::Cause;
+use farfield_measure::bottleneck::BottleneckCause;
 use farfield_measure::handshakes::{EarlySummary, HandshakeCpu};
 use farfield_measure::{Bottleneck, MachineStats};
 
@@ -111,7 +111,7 @@ fn a_bottleneck_reads_so() {
     let in_words = "the server's processor was full from second 12 (98 % of 1 processor); accept queue of 0.0.0.0:80 511/511 \
                     from second 14\u{1b}[2J";
     scene.stats.bottleneck = Some(Bottleneck {
-        first: Some(Cause::Cpu),
+        first: Some(BottleneckCause::Cpu),
         exhausted: Vec::new(),
         in_words: in_words.to_owned(),
         seconds: 3,

@@ -3,16 +3,16 @@
 use super::{COLUMNS, LABEL, Look};
 use crate::figures::{count, percent, rate, time};
 use farfield_base::{printable, words};
-use farfield_measure::verdict::Unit;
+use farfield_measure::verdict::LimitUnit;
 use std::iter;
 
 /// A number of a check or a threshold, with its unit.
-pub(crate) fn quantity(number: f64, unit: Unit) -> String {
+pub(crate) fn quantity(number: f64, unit: LimitUnit) -> String {
     match unit {
-        Unit::Ns => time(number as u64),
-        Unit::Share => percent(number),
-        Unit::Count => count(number as u64),
-        Unit::PerSecond => rate(number),
+        LimitUnit::Ns => time(number as u64),
+        LimitUnit::Share => percent(number),
+        LimitUnit::Count => count(number as u64),
+        LimitUnit::PerSecond => rate(number),
     }
 }
 

@@ -11,7 +11,7 @@ use farfield_emulator::layout::Block;
 use farfield_engine::plane::{EmulatedNetwork, OtherServer, Plane, Server};
 use farfield_origin::OriginConfig;
 use farfield_testbed::gateway::{CardAddress, CardSpec, Device, blocks_from};
-use farfield_testbed::live::{FoundServer, Location, Wanted};
+use farfield_testbed::live::{ClientDemands, FoundServer, Location};
 use farfield_testbed::reach;
 use farfield_testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A server that was found.
-pub(super) enum Found {
+pub(super) enum LocatedServer {
     /// On this machine.
     Here(Box<FoundServer>),
     /// On another, beyond a network card.
@@ -54,12 +54,18 @@ impl LaidOut {
 
 impl Scenario {
     /// Finds the server that runs already, and gives the network its addresses.
-    pub(super) fn find(&self, location: &Location, laid_out: &mut LaidOut) -> Result<Found, ScenarioError> {
+    pub(super) fn find(
+        &self,
+        location: &Location,
+        laid_out: &mut LaidOut,
+    ) -> Result<LocatedServer, ScenarioError> {
         if let Location::Elsewhere { interface } = location {
-            return self.find_elsewhere(interface, laid_out).map(|card| Found::Elsewhere(Box::new(card)));
+            return self
+                .find_elsewhere(interface, laid_out)
+                .map(|card| LocatedServer::Elsewhere(Box::new(card)));
         }
         let server = self.server.clone().unwrap_or_default();
-        let wanted = Wanted {
+        let wanted = ClientDemands {
             host: self.target.as_ref().map(|url| url.host().to_owned()),
             port: self.servers().port,
             v4: server.ipv4,
@@ -71,7 +77,7 @@ impl Scenario {
             false => ScenarioError::unavailable(error),
         })?;
         laid_out.lead_to(Servers { v4: found.v4, v6: found.v6, port: found.port })?;
-        Ok(Found::Here(Box::new(found)))
+        Ok(LocatedServer::Here(Box::new(found)))
     }
 
     /// Looks up the server on another machine that a network card leads to, and gives the network its

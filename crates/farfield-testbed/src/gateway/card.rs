@@ -22,7 +22,7 @@ use farfield_os::netlink::{CardEntry, Netlink};
 use farfield_os::packet_socket::{self, Membership};
 use farfield_wire::EthernetAddress;
 use link::{Link, Peers};
-use responder::{Heard, Responder};
+use responder::{FrameOutcome, Responder};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -312,7 +312,7 @@ impl Talker {
     }
 
     fn handle(&mut self, frame: &[u8]) {
-        let Heard { reply, known, claimed } = self.responder.handle(frame);
+        let FrameOutcome { reply, known, claimed } = self.responder.handle(frame);
         if let Some((address, ethernet)) = known.filter(|(address, _)| self.link.peers.matter(*address)) {
             self.hear_of(address, ethernet);
         }

@@ -30,12 +30,12 @@ pub struct Door {
 
 /// Numbers of datagrams, one after another: who has not seen one does not guess it.
 #[derive(Debug)]
-pub struct Numbers(u64);
+pub struct DatagramNumbers(u64);
 
-impl Numbers {
+impl DatagramNumbers {
     /// From a random one; where none can be had, from `instead`.
-    pub fn from_random_or(instead: u64) -> Numbers {
-        Numbers(random().unwrap_or(instead).max(1))
+    pub fn from_random_or(instead: u64) -> DatagramNumbers {
+        DatagramNumbers(random().unwrap_or(instead).max(1))
     }
 
     /// The last.

@@ -1,10 +1,10 @@
 //! Equipment of a gateway's interface: its size, addresses, routes to clients and receive work.
 
 use super::blocks::width;
-use super::queue::Framing;
+use super::queue::QueueFraming;
 use super::receive_work::receive_work;
 use super::veth::NEXT_HOP_ETHERNET;
-use super::{Door, Gateway, Watched};
+use super::{Door, Gateway, InterfaceState};
 use crate::settings::{self, WantedSetting};
 use crate::{TestbedError, TestbedSpec, joined};
 use farfield_os::netlink::{Netlink, Route};
@@ -68,7 +68,7 @@ impl Gateway {
     pub fn set_up(&mut self, spec: &TestbedSpec, equipment: &Equipment) -> Result<(), TestbedError> {
         let failed = |what: String| move |source| TestbedError::Interface { what, source };
         let (netlink, interface) = (&mut self.netlink, self.interface);
-        let tun = matches!(self.framing, Framing::None);
+        let tun = matches!(self.framing, QueueFraming::None);
         let queue_len = tun.then_some(spec.queue_packets);
         netlink
             .size(interface, spec.mtu, queue_len)
@@ -94,7 +94,7 @@ impl Gateway {
             }
             netlink.add_route(&route).map_err(failed(what))?;
         }
-        self.watched = Some(Watched {
+        self.watched = Some(InterfaceState {
             interface,
             name: self.name.clone(),
             blocks: equipment.blocks.clone(),

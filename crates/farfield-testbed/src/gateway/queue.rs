@@ -25,7 +25,7 @@ const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 #[derive(Debug)]
 pub struct Queue {
     descriptor: Arc<OwnedFd>,
-    framing: Framing,
+    framing: QueueFraming,
     /// Rows of UDP datagrams pass as one packet.
     rows: bool,
     /// Interface that IPv6 packets to the server are written to instead.
@@ -48,7 +48,7 @@ const LOOPBACK: [[u8; 6]; 2] = [[0; 6]; 2];
 
 /// Framing between the virtio-net header and the packet.
 #[derive(Debug, Clone, Copy)]
-pub enum Framing {
+pub enum QueueFraming {
     /// Nothing.
     None,
     /// An Ethernet header, with these addresses in what is written.
@@ -69,7 +69,7 @@ impl Queue {
     pub const PARTS_MAX: usize = PARTS_MAX;
 
     /// The queue that is read and written through `descriptor`.
-    pub fn new(descriptor: Arc<OwnedFd>, framing: Framing) -> Queue {
+    pub fn new(descriptor: Arc<OwnedFd>, framing: QueueFraming) -> Queue {
         Queue {
             descriptor,
             framing,
@@ -159,8 +159,8 @@ impl Queue {
 
     fn read_framed(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.framing {
-            Framing::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
-            Framing::Ethernet { .. } => {
+            QueueFraming::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
+            QueueFraming::Ethernet { .. } => {
                 for _ in 0..OTHERS_MOST {
                     let (header, packet) = buffer.split_at_mut(VNET_LEN);
                     let mut ethernet = [0; ETHERNET_LEN];
@@ -214,8 +214,10 @@ impl Queue {
             return write_framed(&self.descriptor, ends, parts).map_err(|error| card.in_words(error));
         }
         match self.framing {
-            Framing::None => Ok(taken(writev(&*self.descriptor, parts))?.is_some()),
-            Framing::Ethernet { server, gateway } => write_framed(&self.descriptor, [server, gateway], parts),
+            QueueFraming::None => Ok(taken(writev(&*self.descriptor, parts))?.is_some()),
+            QueueFraming::Ethernet { server, gateway } => {
+                write_framed(&self.descriptor, [server, gateway], parts)
+            }
         }
     }
 }
@@ -303,7 +305,7 @@ mod tests {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK, None)
                 .expect("two sockets");
-        let framing = Framing::Ethernet { server: [2; 6], gateway: [4; 6] };
+        let framing = QueueFraming::Ethernet { server: [2; 6], gateway: [4; 6] };
         let mut queue = Queue::new(Arc::new(ours), framing);
         let frame = |ethertype: [u8; 2], packet: &[u8]| {
             [&[0; VNET_LEN][..], &[2; 6], &[4; 6], &ethertype, packet].concat()

@@ -1,6 +1,6 @@
 //! A TUN interface: packets come and go by its descriptors, one for each queue.
 
-use super::queue::Framing;
+use super::queue::QueueFraming;
 use super::receive_work::ReceiveWork;
 use super::{BYTES_OF_A_PACKET, Gateway};
 use crate::{TestbedError, TestbedSpec};
@@ -29,7 +29,7 @@ pub(super) fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         interface,
         name: tun.name,
         queues: tun.queues.into_iter().map(Arc::new).collect(),
-        framing: Framing::None,
+        framing: QueueFraming::None,
         rows: tun.rows,
         instead_of_tun: None,
         qdisc: None,

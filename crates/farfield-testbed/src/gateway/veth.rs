@@ -1,6 +1,6 @@
 //! A veth pair: packet sockets, one for each queue, at its far end.
 
-use super::queue::Framing;
+use super::queue::QueueFraming;
 use super::receive_work::ReceiveWork;
 use super::{BYTES_OF_A_PACKET, Gateway};
 use crate::TestbedSpec;
@@ -42,7 +42,7 @@ pub(super) fn open(spec: &TestbedSpec) -> io::Result<Gateway> {
         interface,
         name,
         queues: sockets.into_iter().map(Arc::new).collect(),
-        framing: Framing::Ethernet { server: SERVER_ETHERNET, gateway: NEXT_HOP_ETHERNET },
+        framing: QueueFraming::Ethernet { server: SERVER_ETHERNET, gateway: NEXT_HOP_ETHERNET },
         rows: false,
         instead_of_tun: None,
         qdisc: None,

@@ -22,9 +22,9 @@ pub(super) fn process_of(name: &str) -> Result<u32, LiveError> {
             _ => ask(program, &["inspect", "--type", "container", name]),
         };
         match asked {
-            Asked::Answered(text) => return read(program, name, &text),
-            Asked::Refused(why) => said.push(format!("{program} says {why:?}")),
-            Asked::NotInstalled => {}
+            RuntimeAnswer::Answered(text) => return read(program, name, &text),
+            RuntimeAnswer::Refused(why) => said.push(format!("{program} says {why:?}")),
+            RuntimeAnswer::NotInstalled => {}
         }
     }
     match said.is_empty() {
@@ -34,29 +34,31 @@ pub(super) fn process_of(name: &str) -> Result<u32, LiveError> {
 }
 
 /// Answer of a program.
-enum Asked {
+enum RuntimeAnswer {
     NotInstalled,
     Answered(String),
     /// It failed, and said this.
     Refused(String),
 }
 
-fn ask(program: &str, arguments: &[&str]) -> Asked {
+fn ask(program: &str, arguments: &[&str]) -> RuntimeAnswer {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let Ok(output) = output else { return Asked::NotInstalled };
+    let Ok(output) = output else { return RuntimeAnswer::NotInstalled };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() {
-        return Asked::Answered(text(&output.stdout));
+        return RuntimeAnswer::Answered(text(&output.stdout));
     }
     let said = text(&output.stderr);
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
-    Asked::Refused(printable(line, &[]).into_owned())
+    RuntimeAnswer::Refused(printable(line, &[]).into_owned())
 }
 
 /// `crictl` takes ids alone: a name is looked up first.
-fn inspect_by_crictl(name: &str) -> Asked {
+fn inspect_by_crictl(name: &str) -> RuntimeAnswer {
     let by_name = match ask(CRICTL, &["ps", "--quiet", "--name", &format!("^{name}$")]) {
-        Asked::Answered(ids) => ids.lines().map(str::trim).find(|id| !id.is_empty()).map(str::to_owned),
+        RuntimeAnswer::Answered(ids) => {
+            ids.lines().map(str::trim).find(|id| !id.is_empty()).map(str::to_owned)
+        }
         other => return other,
     };
     ask(CRICTL, &["inspect", by_name.as_deref().unwrap_or(name)])

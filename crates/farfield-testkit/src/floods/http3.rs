@@ -1,6 +1,6 @@
 //! Floods within the replies of HTTP/3 (RFC 9114): what a stream of a request brings without end.
 
-use super::Kind;
+use super::FloodKind;
 use super::streams::bomb;
 
 const DATA: u64 = 0;
@@ -23,14 +23,14 @@ pub(super) struct Endless {
 
 impl Endless {
     /// The reply of a flood of this kind, if it is one within replies.
-    pub(super) fn of(kind: Kind) -> Option<Endless> {
+    pub(super) fn of(kind: FloodKind) -> Option<Endless> {
         let (hi, far) = (frame(DATA, b"hi"), [&number(HEADERS)[..], &number(1 << 40)].concat());
         let (first, more) = match kind {
-            Kind::Head => ([&far[..], OK].concat(), FIELD.to_vec()),
-            Kind::Trailers => ([frame(HEADERS, OK), hi, far, b"\0\0".to_vec()].concat(), FIELD.to_vec()),
-            Kind::Interim => (Vec::new(), frame(HEADERS, INTERIM)),
-            Kind::EmptyData => (frame(HEADERS, OK), frame(DATA, b"")),
-            Kind::Gzip => (frame(HEADERS, &[OK, PAGE].concat()), frame(DATA, &bomb())),
+            FloodKind::Head => ([&far[..], OK].concat(), FIELD.to_vec()),
+            FloodKind::Trailers => ([frame(HEADERS, OK), hi, far, b"\0\0".to_vec()].concat(), FIELD.to_vec()),
+            FloodKind::Interim => (Vec::new(), frame(HEADERS, INTERIM)),
+            FloodKind::EmptyData => (frame(HEADERS, OK), frame(DATA, b"")),
+            FloodKind::Gzip => (frame(HEADERS, &[OK, PAGE].concat()), frame(DATA, &bomb())),
             _ => return None,
         };
         let more = more.repeat(1 + (32 << 10) / more.len());

@@ -2,7 +2,7 @@
 //! the handshake led to, so that they can hold any frame. Floods within the replies of HTTP/3 go through the
 //! library.
 
-use super::{FAREWELL, Kind, http3, tls_config};
+use super::{FAREWELL, FloodKind, http3, tls_config};
 use bytes::BytesMut;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::crypto::{
@@ -56,7 +56,7 @@ fn put<T>(slot: &Mutex<Option<T>>, value: T) {
 }
 
 /// Serves clients until `stop` is set.
-pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<Kind>, stop: &AtomicBool) {
+pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<FloodKind>, stop: &AtomicBool) {
     let _ = socket.set_read_timeout(Some(Duration::from_millis(1)));
     let mut server = Server::new();
     let mut buffer = vec![0; 65_536];
@@ -79,7 +79,7 @@ pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<Kind>, stop: &AtomicBool) {
 }
 
 struct Server {
-    kind: Kind,
+    kind: FloodKind,
     /// Reply without end.
     reply: Option<http3::Endless>,
     endpoint: Endpoint,
@@ -130,10 +130,10 @@ impl Server {
         tokens.sent(0);
         config.validation_token_config(tokens);
         let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), true, None);
-        Server { kind: Kind::Calm, reply: None, endpoint, latest, connections: BTreeMap::new() }
+        Server { kind: FloodKind::Calm, reply: None, endpoint, latest, connections: BTreeMap::new() }
     }
 
-    fn turn(&mut self, kind: Kind) {
+    fn turn(&mut self, kind: FloodKind) {
         if self.kind != kind {
             (self.kind, self.reply) = (kind, http3::Endless::of(kind));
         }
@@ -197,8 +197,9 @@ impl Server {
         for (number, client) in &mut self.connections {
             client.shake_hands(&mut self.endpoint, ConnectionHandle(*number), socket, at);
             client.answer(self.kind, self.reply.as_ref(), at);
-            let is_of_replies = matches!(self.kind, Kind::Closes | Kind::Resets | Kind::WrongFrame);
-            let is_of_frames = self.kind != Kind::Calm && !is_of_replies && self.reply.is_none();
+            let is_of_replies =
+                matches!(self.kind, FloodKind::Closes | FloodKind::Resets | FloodKind::WrongFrame);
+            let is_of_frames = self.kind != FloodKind::Calm && !is_of_replies && self.reply.is_none();
             if is_of_frames && client.has_control && client.flood.is_none() {
                 // Datagrams that the library still has to send go first.
                 client.send(socket, at);
@@ -250,7 +251,7 @@ impl Client {
 
     /// Opens the control stream once the handshake is over, and answers requests: with `endless`, as far as
     /// there is room, or else as the kind of server does.
-    fn answer(&mut self, kind: Kind, endless: Option<&http3::Endless>, at: Instant) {
+    fn answer(&mut self, kind: FloodKind, endless: Option<&http3::Endless>, at: Instant) {
         if self.flood.is_some() || self.quic.is_handshaking() {
             return;
         }
@@ -263,13 +264,13 @@ impl Client {
         while let Some(stream) = self.quic.streams().accept(Dir::Bi) {
             match (endless, kind) {
                 (Some(_), _) => self.endless.push((stream, 0)),
-                (None, Kind::Closes) => self.quic.close(at, INTERNAL_ERROR, FAREWELL.into()),
-                (None, Kind::Resets) => {
+                (None, FloodKind::Closes) => self.quic.close(at, INTERNAL_ERROR, FAREWELL.into()),
+                (None, FloodKind::Resets) => {
                     let _ = self.quic.send_stream(stream).reset(INTERNAL_ERROR);
                 }
-                (None, Kind::WrongFrame) => self.reply(stream, &[4, 0]),
+                (None, FloodKind::WrongFrame) => self.reply(stream, &[4, 0]),
                 // HEADERS with `:status: 200` of the static table, and DATA.
-                (None, Kind::Calm) => self.reply(stream, &[1, 3, 0, 0, 0xd9, 0, 2, b'h', b'i']),
+                (None, FloodKind::Calm) => self.reply(stream, &[1, 3, 0, 0, 0xd9, 0, 2, b'h', b'i']),
                 (None, _) => {}
             }
         }
@@ -313,7 +314,7 @@ impl Flood {
     }
 
     /// The next datagram: a packet with a short header that is full of frames.
-    fn datagram(&mut self, id: &[u8], kind: Kind) -> Vec<u8> {
+    fn datagram(&mut self, id: &[u8], kind: FloodKind) -> Vec<u8> {
         let (header_key, key) = &self.keys.server;
         // A number of four bytes behind the identifier (RFC 9000 section 17.3.1).
         let mut packet = [&[0x43][..], id, &(self.packet as u32).to_be_bytes()].concat();
@@ -389,17 +390,17 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Appends the frame of this number (RFC 9000 section 19).
-fn put_frame(packet: &mut Vec<u8>, kind: Kind, count: u64) {
+fn put_frame(packet: &mut Vec<u8>, kind: FloodKind, count: u64) {
     let varint = |value: u64| (value | 0xc000_0000_0000_0000).to_be_bytes();
     match kind {
-        Kind::MaxData => {
+        FloodKind::MaxData => {
             packet.push(0x10);
             packet.extend(varint((1 << 40) + count));
         }
-        Kind::NewConnectionId | Kind::RetiredIdentifiers => {
+        FloodKind::NewConnectionId | FloodKind::RetiredIdentifiers => {
             // The last that there is room for, or one beyond all that there were.
             let (sequence, retired) =
-                if kind == Kind::NewConnectionId { (4, 0) } else { (1000 + count, 1000 + count) };
+                if kind == FloodKind::NewConnectionId { (4, 0) } else { (1000 + count, 1000 + count) };
             packet.push(0x18);
             packet.extend(varint(sequence));
             packet.extend(varint(retired));
@@ -407,13 +408,13 @@ fn put_frame(packet: &mut Vec<u8>, kind: Kind, count: u64) {
             packet.extend(sequence.to_be_bytes());
             packet.extend([sequence as u8; 16]);
         }
-        Kind::PathChallenge => {
+        FloodKind::PathChallenge => {
             packet.push(0x1a);
             packet.extend(count.to_be_bytes());
         }
-        Kind::HandshakeDone => packet.push(0x1e),
+        FloodKind::HandshakeDone => packet.push(0x1e),
         // INTERNAL_ERROR, and no frame that it is about.
-        Kind::ClosesQuic => {
+        FloodKind::ClosesQuic => {
             packet.extend([0x1c, 1, 0, FAREWELL.len() as u8]);
             packet.extend(FAREWELL.as_bytes());
         }

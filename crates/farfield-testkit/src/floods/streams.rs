@@ -1,6 +1,6 @@
 //! Floods over a stream of bytes: HTTP/1 and HTTP/2.
 
-use super::{Bytes, Kind, Protocol};
+use super::{Bytes, FloodKind, Protocol};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 const WINDOW_BYTES: i64 = 65_535;
 
 /// Serves one connection until its client closes.
-pub(super) fn serve(stream: impl Bytes, protocol: Protocol, kind: Kind) -> io::Result<()> {
+pub(super) fn serve(stream: impl Bytes, protocol: Protocol, kind: FloodKind) -> io::Result<()> {
     match protocol {
         Protocol::Http1 | Protocol::Https1 => serve_http1(stream, kind),
         _ => serve_http2(stream, kind),
@@ -49,25 +49,25 @@ pub(super) fn request_of_http1(stream: &mut impl Bytes) -> io::Result<()> {
     Ok(())
 }
 
-fn serve_http1(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
+fn serve_http1(mut stream: impl Bytes, kind: FloodKind) -> io::Result<()> {
     loop {
         request_of_http1(&mut stream)?;
         let chunked = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n";
         match kind {
-            Kind::Interim => endlessly(&mut stream, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")?,
-            Kind::Head => {
+            FloodKind::Interim => endlessly(&mut stream, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")?,
+            FloodKind::Head => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nX-Long: ")?;
                 endlessly(&mut stream, "and on and on ")?;
             }
-            Kind::Trailers => {
+            FloodKind::Trailers => {
                 stream.write_all(format!("{chunked}\r\n2\r\nhi\r\n0\r\n").as_bytes())?;
                 endlessly(&mut stream, "X-Trailer: and one more\r\n")?;
             }
-            Kind::ChunkExtension => {
+            FloodKind::ChunkExtension => {
                 stream.write_all(format!("{chunked}\r\n2;").as_bytes())?;
                 endlessly(&mut stream, "name=value;")?;
             }
-            Kind::Gzip => {
+            FloodKind::Gzip => {
                 stream.write_all(format!("{chunked}Content-Encoding: gzip\r\n\r\n").as_bytes())?;
                 let bomb = bomb();
                 let chunk = [format!("{:x}\r\n", bomb.len()).as_bytes(), &bomb, b"\r\n"].concat();
@@ -115,45 +115,47 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Reads the client's first bytes, and others only where it is calm or must know its windows.
-fn serve_http2(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
+fn serve_http2(mut stream: impl Bytes, kind: FloodKind) -> io::Result<()> {
     stream.read_exact(&mut [0; 24])?;
     stream.write_all(&frame(SETTINGS, 0, 0, b""))?;
     match kind {
-        Kind::Calm => return answer_http2(stream),
-        Kind::Gzip => return send_bombs(stream),
+        FloodKind::Calm => return answer_http2(stream),
+        FloodKind::Gzip => return send_bombs(stream),
         _ => {}
     }
     let reply = |of: u32| frame(HEADERS, END_STREAM | END_HEADERS, 2 * of + 1, OK);
     let ping = frame(PING, 0, 0, &[7; 8]);
     let settings = frame(SETTINGS, 0, 0, b"");
     match kind {
-        Kind::Ping => between_replies(&mut stream, &ping, reply),
-        Kind::Settings => between_replies(&mut stream, &settings, reply),
-        Kind::WindowUpdate => between_replies(&mut stream, &frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]), reply),
-        Kind::RstStream => {
+        FloodKind::Ping => between_replies(&mut stream, &ping, reply),
+        FloodKind::Settings => between_replies(&mut stream, &settings, reply),
+        FloodKind::WindowUpdate => {
+            between_replies(&mut stream, &frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]), reply)
+        }
+        FloodKind::RstStream => {
             stream.write_all(&reply(0))?;
             between_replies(&mut stream, &frame(RST_STREAM, 0, 1, &[0; 4]), |of| reply(of + 1))
         }
-        Kind::PingAndBody | Kind::SettingsAndBody => {
-            let one = if kind == Kind::PingAndBody { ping } else { settings };
+        FloodKind::PingAndBody | FloodKind::SettingsAndBody => {
+            let one = if kind == FloodKind::PingAndBody { ping } else { settings };
             stream.write_all(&frame(HEADERS, END_HEADERS, 1, OK))?;
             let turn = [one.repeat(30), frame(DATA, 0, 1, b"x")].concat();
             repeat(&mut stream, &turn)
         }
-        Kind::Continuation => {
+        FloodKind::Continuation => {
             stream.write_all(&frame(HEADERS, 0, 1, OK))?;
             repeat(&mut stream, &frame(CONTINUATION, 0, 1, b""))
         }
-        Kind::ContinuationWithFields => {
+        FloodKind::ContinuationWithFields => {
             stream.write_all(&frame(HEADERS, 0, 1, OK))?;
             repeat(&mut stream, &frame(CONTINUATION, 0, 1, &[FIELD, &[b'a'; 100]].concat()))
         }
-        Kind::Trailers => {
+        FloodKind::Trailers => {
             let reply = [frame(HEADERS, END_HEADERS, 1, OK), frame(DATA, 0, 1, b"hi")];
             stream.write_all(&[reply.concat(), frame(HEADERS, END_STREAM, 1, b"")].concat())?;
             repeat(&mut stream, &frame(CONTINUATION, 0, 1, &[FIELD, &[b'a'; 100]].concat()))
         }
-        Kind::EmptyData => {
+        FloodKind::EmptyData => {
             stream.write_all(&frame(HEADERS, END_HEADERS, 1, OK))?;
             repeat(&mut stream, &frame(DATA, 0, 1, b""))
         }

@@ -11,7 +11,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{
-    Carried, ClassPlan, ClientPlan, Directory, Framed, HostWays, NetworkPlan, OtherServers, Packet,
+    ClassPlan, ClientPlan, Directory, Framed, HostWays, NetworkPlan, OtherServers, Packet, PacketPayload,
     RoutePlan, Servers, Shard, Tcp,
 };
 use farfield_net::link::NoJitter;
@@ -38,7 +38,7 @@ pub fn of_packet(bytes: &[u8]) {
     let bytes = Bytes::copy_from_slice(bytes);
     let (mut packets, mut data) = (Vec::new(), 0);
     let taken = take_apart(&header, &bytes.slice(VnetHeader::LEN..), |packet| {
-        if let Carried::Tcp(Tcp { payload, .. }) = &packet.carried {
+        if let PacketPayload::Tcp(Tcp { payload, .. }) = &packet.carried {
             data += payload.len();
         }
         packets.push(packet);
@@ -215,7 +215,7 @@ impl Ordeal {
     fn answer(&mut self, input: &mut Input<'_>) {
         let (which, bits, kinds) = (input.byte(), input.byte(), input.byte());
         let Some(about) = self.about(which) else { return };
-        let Carried::Tcp(tcp) = about.carried else { return };
+        let PacketPayload::Tcp(tcp) = about.carried else { return };
         let mut segment = Segment { window: 20_000, ..Segment::default() };
         segment.flags = match bits & 7 {
             0 => Flags { syn: true, ack: true, ..Flags::default() },

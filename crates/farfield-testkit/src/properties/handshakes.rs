@@ -4,7 +4,7 @@
 use super::replies::cut;
 use farfield_base::{Duration, Instant};
 use farfield_http::tls::model::{Offer, ServerSession, Terms};
-use farfield_http::tls::{Alpn, Client, Group, Sessions, Settings, TlsFailure, Trust, Version};
+use farfield_http::tls::{Alpn, Client, Group, Sessions, TlsFailure, TlsSettings, Trust, Version};
 use rustls::crypto::aws_lc_rs;
 use std::sync::{Arc, LazyLock};
 
@@ -53,7 +53,7 @@ fn encrypted(versions: &'static [Version]) -> Sessions {
     static ALL: LazyLock<Vec<Sessions>> = LazyLock::new(|| {
         let made = |versions: &&[Version]| {
             let provider = Arc::new(aws_lc_rs::default_provider());
-            let settings = Settings::new("shop.test", Trust::Anyone, versions, true, provider);
+            let settings = TlsSettings::new("shop.test", Trust::Anyone, versions, true, provider);
             Sessions::Encrypted(settings.expect("settings"))
         };
         VERSIONS.iter().map(made).collect()

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// All that a connection made of the bytes of its server.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ConnectionReading {
     /// The events, in order. Bytes of body that come one after another are one.
     pub events: Vec<Seen>,
     /// The bytes that the client sent, from its requests on.
@@ -40,7 +40,7 @@ pub enum Seen {
 
 /// Requests and allowances of a client.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ClientRequests {
     /// Settings that it announces.
     pub settings: Settings,
     /// The requests that it sends at once: whether each is a HEAD, and its body.
@@ -60,12 +60,12 @@ pub fn of_frames(input: &[u8]) {
     let body = if mode & 4 != 0 { vec![b'x'; 70_000] } else { Vec::new() };
     let mut requests = vec![(mode & 8 != 0, Vec::new()); usize::from(mode >> 5) + 1];
     requests[0].1 = body;
-    read_however_cut(stream, &Asked { settings, requests }, u64::from(*seed));
+    read_however_cut(stream, &ClientRequests { settings, requests }, u64::from(*seed));
 }
 
 /// Reads the stream whole, byte by byte, and cut at random. All readings must be equal; the reading is
 /// returned.
-pub fn read_however_cut(stream: &[u8], asked: &Asked, seed: u64) -> Reading {
+pub fn read_however_cut(stream: &[u8], asked: &ClientRequests, seed: u64) -> ConnectionReading {
     let whole = read(&[stream], asked, &mut Heads::default());
     let bytes: Vec<&[u8]> = stream.chunks(1).collect();
     // Heads that were read before, on other connections, change nothing.
@@ -80,7 +80,7 @@ pub fn read_however_cut(stream: &[u8], asked: &Asked, seed: u64) -> Reading {
 }
 
 /// Sends what is asked for, hands the pieces to the connection, and checks progress at every step.
-fn read(pieces: &[&[u8]], asked: &Asked, heads: &mut Heads) -> Reading {
+fn read(pieces: &[&[u8]], asked: &ClientRequests, heads: &mut Heads) -> ConnectionReading {
     let mut to_send = Vec::new();
     let mut connection = Connection::new(&asked.settings, &mut to_send);
     to_send.clear();
@@ -99,7 +99,7 @@ fn read(pieces: &[&[u8]], asked: &Asked, heads: &mut Heads) -> Reading {
         let body = Bytes::copy_from_slice(body);
         connection.request(&block, &body, &mut to_send).expect("room for the requests");
     }
-    let mut reading = Reading { events: Vec::new(), sent: Vec::new(), wrong: None };
+    let mut reading = ConnectionReading { events: Vec::new(), sent: Vec::new(), wrong: None };
     'pieces: for piece in pieces {
         let mut rest = *piece;
         loop {
@@ -125,7 +125,7 @@ fn read(pieces: &[&[u8]], asked: &Asked, heads: &mut Heads) -> Reading {
     reading
 }
 
-impl Reading {
+impl ConnectionReading {
     fn absorb(&mut self, event: Event<'_>, heads: &Heads, connection: &Connection) {
         let own = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
         let stream = StreamId::of_request(event.request().unwrap_or_default());

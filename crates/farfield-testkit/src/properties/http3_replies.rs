@@ -3,7 +3,7 @@
 
 use super::replies::TIGHT;
 use bytes::Bytes;
-use farfield_http::http3::{Answering, Found, Heads, Limits, Reply, ReplyStream, Wrong};
+use farfield_http::http3::{Answering, Heads, Limits, Reply, ReplyError, ReplyPart, ReplyStream};
 
 /// Result of a client that reads a request's stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct ReplyRead {
     /// The body.
     pub body: Vec<u8>,
     /// The reply, if it is whole.
-    pub end: Result<Reply, Wrong>,
+    pub end: Result<Reply, ReplyError>,
 }
 
 /// Reads the pieces of a stream that ends behind them.
@@ -25,21 +25,21 @@ pub fn read(pieces: &[&[u8]], answering: Answering, limits: &Limits) -> ReplyRea
         statuses: Vec::new(),
         fields: Vec::new(),
         body: Vec::new(),
-        end: Err(Wrong::Stream(farfield_http::http3::StreamError::Unanswered)),
+        end: Err(ReplyError::Stream(farfield_http::http3::StreamError::Unanswered)),
     };
     for piece in pieces {
         let mut rest = Bytes::copy_from_slice(piece);
         loop {
             let before = rest.len();
             match reader.read(&mut heads, &mut rest, limits) {
-                Ok(Found::Nothing) => break,
-                Ok(Found::Interim(status)) => read.statuses.push(status),
-                Ok(Found::Head(head)) => {
+                Ok(ReplyPart::Nothing) => break,
+                Ok(ReplyPart::Interim(status)) => read.statuses.push(status),
+                Ok(ReplyPart::Head(head)) => {
                     read.statuses.push(head.status);
                     let own = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
                     read.fields = heads.fields().map(own).collect();
                 }
-                Ok(Found::Body(body)) => {
+                Ok(ReplyPart::Body(body)) => {
                     assert!(!body.is_empty(), "a body of nothing");
                     read.body.extend_from_slice(&body);
                 }

@@ -2,7 +2,7 @@
 //! document has; or a sentence about it. Nothing of the document does anything to a terminal, and nothing
 //! takes its text out of the place in the scenario where it belongs.
 
-use farfield_import::{Imported, Kind, Source, Wishes, import};
+use farfield_import::{DocumentKind, ImportSource, Imported, Wishes, import};
 use farfield_scenario::{Overlay, from_text};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -15,12 +15,12 @@ const SENTENCE_MAX: usize = 4_096;
 
 /// Commands of curl.
 pub fn of_curl(input: &[u8]) {
-    of_document(Kind::Curl, input, |_| None);
+    of_document(DocumentKind::Curl, input, |_| None);
 }
 
 /// A browser's archive.
 pub fn of_har(input: &[u8]) {
-    of_document(Kind::Har, input, |input| {
+    of_document(DocumentKind::Har, input, |input| {
         let archive: Value = serde_json::from_slice(without_mark(input)).ok()?;
         Some(archive["log"]["entries"].as_array()?.len() as u64)
     });
@@ -28,7 +28,7 @@ pub fn of_har(input: &[u8]) {
 
 /// An OpenAPI document.
 pub fn of_openapi(input: &[u8]) {
-    of_document(Kind::OpenApi, input, |input| {
+    of_document(DocumentKind::OpenApi, input, |input| {
         let OnceKeyed(document) = serde_json::from_slice(without_mark(input)).ok()?;
         let items = document["paths"].as_object()?.values();
         let counted = items.map(|item| {
@@ -42,7 +42,7 @@ pub fn of_openapi(input: &[u8]) {
 
 /// A Postman collection.
 pub fn of_postman(input: &[u8]) {
-    of_document(Kind::Postman, input, |input| {
+    of_document(DocumentKind::Postman, input, |input| {
         let OnceKeyed(document) = serde_json::from_slice(without_mark(input)).ok()?;
         let root = if document["collection"].is_null() { &document } else { &document["collection"] };
         Some(requests_of(root))
@@ -51,7 +51,7 @@ pub fn of_postman(input: &[u8]) {
 
 /// A JMeter plan.
 pub fn of_jmeter(input: &[u8]) {
-    of_document(Kind::JMeter, input, |_| None);
+    of_document(DocumentKind::JMeter, input, |_| None);
 }
 
 /// Methods of operations (OpenAPI 3.0, Path Item Object).
@@ -129,14 +129,14 @@ fn without_mark(input: &[u8]) -> &[u8] {
 }
 
 /// A document of a kind, whose entries another hand counts where it can.
-fn of_document(kind: Kind, input: &[u8], entries: fn(&[u8]) -> Option<u64>) {
+fn of_document(kind: DocumentKind, input: &[u8], entries: fn(&[u8]) -> Option<u64>) {
     let target = "http://127.0.0.1:8080/".parse().ok();
     let values = BTreeMap::from([("id".to_owned(), "1\"\n".to_owned())]);
     let asked = Wishes { target, values, all_methods: true, ..Wishes::default() };
     for wishes in [Wishes::default(), asked] {
         let import = || {
             let mut load = |_: &Path| Ok(b"name,word\n1,a\n".to_vec());
-            import(kind, Source { name: "it", bytes: input, load: &mut load }, &wishes)
+            import(kind, ImportSource { name: "it", bytes: input, load: &mut load }, &wishes)
         };
         let imported = match import() {
             Ok(imported) => imported,

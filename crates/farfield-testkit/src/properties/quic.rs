@@ -16,7 +16,7 @@ use farfield_http::http2::RequestHead;
 use farfield_http::http3::{Answering, Connection, Event, Heads, Limits, encode_request};
 use farfield_http::quic::{Arrival, Client, SEED_BYTES, Server, ServerSettings};
 use farfield_http::tls::model::{Offer, Terms};
-use farfield_http::tls::{Alpn, Group, Settings, Trust, Version};
+use farfield_http::tls::{Alpn, Group, TlsSettings, Trust, Version};
 use rustls::crypto::aws_lc_rs;
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::quic::{Keys, Version as QuicVersion};
@@ -109,9 +109,9 @@ impl Ordeal {
 
     /// With cryptography, and nobody there but the adversary.
     fn encrypted() -> Ordeal {
-        static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+        static SETTINGS: LazyLock<TlsSettings> = LazyLock::new(|| {
             let provider = Arc::new(aws_lc_rs::default_provider());
-            let settings = Settings::new("shop.test", Trust::Anyone, &[Version::Tls13], true, provider);
+            let settings = TlsSettings::new("shop.test", Trust::Anyone, &[Version::Tls13], true, provider);
             #[expect(
                 clippy::disallowed_methods,
                 reason = "the library's times need a beginning, and only differences count"

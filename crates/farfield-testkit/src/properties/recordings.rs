@@ -72,7 +72,7 @@ fn entries(text: &str) -> usize {
 
 /// Contents of a file, counted by another hand: the number of entries, and the targets of those that are
 /// plain enough for another hand to know how they are sent.
-struct Found {
+struct ArchiveContents {
     entries: u64,
     /// Targets, if all are plain.
     targets: Option<Vec<String>>,
@@ -80,7 +80,7 @@ struct Found {
 
 /// A recording is sessions of pages that are there, in order of time, of which nothing is lost or added
 /// between the file and the server; or a sentence about the file.
-fn of_recording(input: &[u8], how: &str, found: fn(&[u8]) -> Option<Found>) {
+fn of_recording(input: &[u8], how: &str, found: fn(&[u8]) -> Option<ArchiveContents>) {
     let spec: ReplaySpec = toml::from_str(&format!("file = 'it'\nspeed = 0.5\n{how}")).expect("a spec");
     let replay = match spec.resolve(&mut |_| Ok(input.to_vec()), None, &[]) {
         Err(error) => return assert!(error.to_string().starts_with("it:"), "{error}"),
@@ -116,16 +116,16 @@ fn of_recording(input: &[u8], how: &str, found: fn(&[u8]) -> Option<Found>) {
 }
 
 /// The lines of a session file but for comments: a request each.
-fn lines_of_wsesslog(input: &[u8]) -> Option<Found> {
+fn lines_of_wsesslog(input: &[u8]) -> Option<ArchiveContents> {
     let text = std::str::from_utf8(input).ok()?;
     let lines = text.split('\n').map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let targets: Vec<String> =
         lines.map(|line| line.split_whitespace().next().unwrap_or_default().to_owned()).collect();
-    Some(Found { entries: targets.len() as u64, targets: Some(targets) })
+    Some(ArchiveContents { entries: targets.len() as u64, targets: Some(targets) })
 }
 
 /// The entries of an archive, as any reader of JSON has them.
-fn entries_of_har(input: &[u8]) -> Option<Found> {
+fn entries_of_har(input: &[u8]) -> Option<ArchiveContents> {
     let text = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
     // Parts that no reader of an archive looks at may be nested deeper than others read.
     let archive: serde_json::Value = serde_json::from_slice(text).ok()?;
@@ -141,11 +141,11 @@ fn entries_of_har(input: &[u8]) -> Option<Found> {
         let known = !has_query && has_host && rest.bytes().all(plain) && !target.contains("/.");
         known.then(|| target.to_owned())
     };
-    Some(Found { entries: entries.len() as u64, targets: entries.iter().map(target).collect() })
+    Some(ArchiveContents { entries: entries.len() as u64, targets: entries.iter().map(target).collect() })
 }
 
 /// The lines of a log but for empty ones and comments.
-fn lines_of_log(input: &[u8]) -> Option<Found> {
+fn lines_of_log(input: &[u8]) -> Option<ArchiveContents> {
     let mut text = Vec::new();
     decompressed(input).ok()?.read_to_end(&mut text).ok()?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
@@ -154,5 +154,5 @@ fn lines_of_log(input: &[u8]) -> Option<Found> {
         return None;
     }
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && *line != b"\r");
-    Some(Found { entries: lines.count() as u64, targets: None })
+    Some(ArchiveContents { entries: lines.count() as u64, targets: None })
 }

@@ -5,7 +5,7 @@ use farfield_http::http1::{Answering, Event, Head, KnownHead, Limits, Malformed,
 
 /// Everything that a reader returned for one stream.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct StreamReading {
     /// The events of replies, in order.
     pub events: Vec<ReplyEvent>,
     /// The body of a reply that the stream's end cut off.
@@ -44,7 +44,7 @@ pub fn of_stream(input: &[u8]) {
 
 /// Reads the stream whole, byte by byte, and cut at random. All readings must be equal; the reading is
 /// returned.
-pub fn read_however_cut(stream: &[u8], answering: Answering, limits: &Limits, seed: u64) -> Reading {
+pub fn read_however_cut(stream: &[u8], answering: Answering, limits: &Limits, seed: u64) -> StreamReading {
     let whole = read(&[stream], answering, limits);
     let bytes: Vec<&[u8]> = stream.chunks(1).collect();
     assert_eq!(whole, read(&bytes, answering, limits), "byte by byte");
@@ -57,7 +57,7 @@ pub fn read_however_cut(stream: &[u8], answering: Answering, limits: &Limits, se
 }
 
 /// Heads that were read before, for the same request and for others, change nothing.
-fn read_with_a_known_head(whole: &Reading, stream: &[u8], answering: Answering, limits: &Limits) {
+fn read_with_a_known_head(whole: &StreamReading, stream: &[u8], answering: Answering, limits: &Limits) {
     let other = if answering == Answering::Head { Answering::Other } else { Answering::Head };
     let fewer = Limits { head_fields: limits.head_fields / 2, ..*limits };
     let known = &mut KnownHead::new();
@@ -85,13 +85,18 @@ pub(super) fn cut(mut stream: &[u8], seed: u64, longest: u64) -> Vec<&[u8]> {
 }
 
 /// Hands the pieces to a reader, then the server's close, and checks accounting and progress at every step.
-fn read(pieces: &[&[u8]], answering: Answering, limits: &Limits) -> Reading {
+fn read(pieces: &[&[u8]], answering: Answering, limits: &Limits) -> StreamReading {
     read_knowing(&mut KnownHead::new(), pieces, answering, limits)
 }
 
-fn read_knowing(known: &mut KnownHead, pieces: &[&[u8]], answering: Answering, limits: &Limits) -> Reading {
+fn read_knowing(
+    known: &mut KnownHead,
+    pieces: &[&[u8]],
+    answering: Answering,
+    limits: &Limits,
+) -> StreamReading {
     let mut reader = ReplyReader::new();
-    let mut reading = Reading { events: Vec::new(), unfinished: Vec::new(), wrong: None };
+    let mut reading = StreamReading { events: Vec::new(), unfinished: Vec::new(), wrong: None };
     let mut bytes_taken = 0;
     for piece in pieces {
         let mut rest = *piece;
@@ -129,7 +134,7 @@ fn read_knowing(known: &mut KnownHead, pieces: &[&[u8]], answering: Answering, l
     reading
 }
 
-impl Reading {
+impl StreamReading {
     fn absorb(&mut self, event: Event<'_>, taken: &[u8]) {
         match event {
             Event::NeedMore => {}

@@ -7,7 +7,7 @@ use farfield_http::http2::ErrorCode;
 use farfield_http::http2::server::{
     Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings, put_reply_block,
 };
-use farfield_http::http3::server::{RequestStream, Step};
+use farfield_http::http3::server::{RequestProgress, RequestStream};
 use std::collections::BTreeMap;
 
 /// Beginning of a client: the preface, and SETTINGS without a setting.
@@ -103,14 +103,14 @@ pub fn of_request_stream(input: &[u8]) {
     let whole = steps(&[stream]);
     assert_eq!(whole, steps(&stream.chunks(1).collect::<Vec<_>>()), "byte by byte");
     assert_eq!(whole, steps(&cut(stream, u64::from(*seed), 5)), "cut at random");
-    assert!(whole.iter().filter(|(step, _)| *step == Step::Head).count() <= 1);
+    assert!(whole.iter().filter(|(step, _)| *step == RequestProgress::Head).count() <= 1);
 }
 
 /// Method and path.
-type Asked = (Vec<u8>, Vec<u8>);
+type MethodPath = (Vec<u8>, Vec<u8>);
 
 /// Steps that the reader finds, with method and path where it is a head.
-fn steps(pieces: &[&[u8]]) -> Vec<(Step, Option<Asked>)> {
+fn steps(pieces: &[&[u8]]) -> Vec<(RequestProgress, Option<MethodPath>)> {
     let (mut reader, mut heads) = (RequestStream::default(), RequestHeads::default());
     let mut found = Vec::new();
     for piece in pieces {
@@ -118,12 +118,12 @@ fn steps(pieces: &[&[u8]]) -> Vec<(Step, Option<Asked>)> {
         while let Some(bytes) = next {
             let step = reader.read(bytes, &mut heads);
             next = reader.take_rest();
-            let head = heads.request().filter(|_| step == Step::Head);
+            let head = heads.request().filter(|_| step == RequestProgress::Head);
             match step {
-                Step::Nothing => {}
+                RequestProgress::Nothing => {}
                 _ => found.push((step, head.map(|(method, path)| (method.to_vec(), path.to_vec())))),
             }
-            if matches!(step, Step::Wrong(_)) {
+            if matches!(step, RequestProgress::Wrong(_)) {
                 return found;
             }
         }

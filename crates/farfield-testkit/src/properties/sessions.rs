@@ -16,36 +16,36 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
-enum Event {
+enum ReferenceEvent {
     Wake(Wake),
     Connected(ConnectionKey),
     Reply(ConnectionKey),
 }
 
 #[derive(Default)]
-struct Stage {
+struct ReferenceStage {
     now: Instant,
-    events: VecDeque<Event>,
+    events: VecDeque<ReferenceEvent>,
     sent: Vec<Bytes>,
     samples: usize,
     first: Option<Sample>,
 }
 
-impl Transport for Stage {
+impl Transport for ReferenceStage {
     fn connect(&mut self, connection: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
-        self.events.push_back(Event::Connected(connection));
+        self.events.push_back(ReferenceEvent::Connected(connection));
         self.now
     }
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant {
         self.sent.push(bytes.clone());
-        self.events.push_back(Event::Reply(connection));
+        self.events.push_back(ReferenceEvent::Reply(connection));
         self.now
     }
     fn close(&mut self, _connection: ConnectionKey) {}
     fn abandon(&mut self, _connection: ConnectionKey) {}
     fn wake_at(&mut self, _at: Instant, wake: Wake) {
         if !matches!(wake, Wake::Deadline(_) | Wake::Unanswered(_)) {
-            self.events.push_back(Event::Wake(wake));
+            self.events.push_back(ReferenceEvent::Wake(wake));
         }
     }
     fn record(&mut self, sample: Sample) {
@@ -95,16 +95,16 @@ fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
     };
     let Ok(itinerary) = Itinerary::sessions(session, &[target]) else { return Vec::new() };
     let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
-    let mut stage = Stage::default();
+    let mut stage = ReferenceStage::default();
     population.start(&mut stage);
     for turn in 0..400 {
         let now = Instant::ZERO + Duration::from_ms(turn);
         stage.now = now;
         match stage.events.pop_front() {
             None => break,
-            Some(Event::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
-            Some(Event::Connected(key)) => population.handle_connected(&mut stage, now, key),
-            Some(Event::Reply(key)) => {
+            Some(ReferenceEvent::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
+            Some(ReferenceEvent::Connected(key)) => population.handle_connected(&mut stage, now, key),
+            Some(ReferenceEvent::Reply(key)) => {
                 // Replies may only come where they are awaited; whatever is left of the bytes is then cut.
                 population.handle_received(&mut stage, now, key, replies);
                 population.handle_closed(&mut stage, now, key);
@@ -235,7 +235,7 @@ fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Optio
     let itinerary = Itinerary::pages(requests, &[target]).expect("requests that can be written");
     let mut population =
         population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));
-    let mut stage = Stage::default();
+    let mut stage = ReferenceStage::default();
     population.start(&mut stage);
     let mut answered = false;
     for turn in 0..60 {
@@ -243,11 +243,11 @@ fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Optio
         stage.now = now;
         match stage.events.pop_front() {
             None => break,
-            Some(Event::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
-            Some(Event::Connected(key)) => population.handle_connected(&mut stage, now, key),
+            Some(ReferenceEvent::Wake(wake)) => population.handle_wake(&mut stage, now, now, wake),
+            Some(ReferenceEvent::Connected(key)) => population.handle_connected(&mut stage, now, key),
             // Nothing but the first request is answered, and of that connection nothing more is heard.
-            Some(Event::Reply(_)) if answered => {}
-            Some(Event::Reply(key)) => {
+            Some(ReferenceEvent::Reply(_)) if answered => {}
+            Some(ReferenceEvent::Reply(key)) => {
                 answered = true;
                 for piece in stream.chunks(size.max(1)) {
                     population.handle_received(&mut stage, now, key, piece);

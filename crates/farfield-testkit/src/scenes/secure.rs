@@ -41,7 +41,7 @@ pub const VALID: (i32, i32) = (2020, 4000);
 
 /// A line of nginx's log.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct HandshakeLog {
     /// True if the session was resumed.
     pub resumed: bool,
     /// The version of TLS, by nginx's name.
@@ -118,7 +118,7 @@ fn free_address() -> SocketAddr {
 }
 
 /// Lines of nginx's log since this was called last, once they are `expected`.
-pub fn take_log(place: &Place, expected: usize) -> Vec<Line> {
+pub fn take_log(place: &Place, expected: usize) -> Vec<HandshakeLog> {
     let path = place.path("access.log");
     let lines = || fs::read_to_string(&path).unwrap_or_default();
     poll("the server to log all requests", || (lines().lines().count() >= expected).then_some(()));
@@ -128,7 +128,7 @@ pub fn take_log(place: &Place, expected: usize) -> Vec<Line> {
     let read = |line: &str| {
         let mut words = line.trim_start_matches('\0').splitn(6, ' ').map(str::to_owned);
         let mut word = || words.next().expect("a word");
-        Line {
+        HandshakeLog {
             resumed: word() == "r",
             version: word(),
             name: word(),

@@ -89,7 +89,7 @@ struct Books {
 }
 
 /// A request, taken apart.
-struct Asked {
+struct ShopRequest {
     method: String,
     path: String,
     query: String,
@@ -98,7 +98,7 @@ struct Asked {
     body: String,
 }
 
-struct Answer {
+struct ShopAnswer {
     status: &'static str,
     headers: String,
     body: String,
@@ -206,7 +206,7 @@ fn serve(stream: TcpStream, books: &Mutex<Books>, tell: impl Fn(&Answered)) {
     let mut reader = BufReader::new(stream);
     while let Some(asked) = read(&mut reader) {
         let answer = lock(books).answer(&asked);
-        let Answer { status, headers, body } = answer;
+        let ShopAnswer { status, headers, body } = answer;
         let said = if status.starts_with("403") || body.starts_with("Order ") { &*body } else { "" };
         tell(&Answered {
             client: client.ip(),
@@ -224,7 +224,7 @@ fn serve(stream: TcpStream, books: &Mutex<Books>, tell: impl Fn(&Answered)) {
     }
 }
 
-fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
+fn read(reader: &mut BufReader<TcpStream>) -> Option<ShopRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
     let mut words = line.split_whitespace();
@@ -247,7 +247,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
             .collect()
     });
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    Some(Asked {
+    Some(ShopRequest {
         method,
         path: path.to_owned(),
         query: query.to_owned(),
@@ -274,8 +274,8 @@ fn field(body: &str, name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn page(body: impl Into<String>) -> Answer {
-    Answer {
+fn page(body: impl Into<String>) -> ShopAnswer {
+    ShopAnswer {
         status: "200 OK",
         headers: "Content-Type: text/html; charset=utf-8\r\n".to_owned(),
         body: body.into(),
@@ -283,7 +283,7 @@ fn page(body: impl Into<String>) -> Answer {
 }
 
 impl Books {
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    fn answer(&mut self, asked: &ShopRequest) -> ShopAnswer {
         *self.fetched.entry(asked.path.clone()).or_default() += 1;
         let answer = match (asked.method.as_str(), asked.path.as_str()) {
             ("GET", "/") => Ok(self.welcome()),
@@ -298,7 +298,7 @@ impl Books {
         };
         answer.unwrap_or_else(|why| {
             self.refusals.push(format!("{} {}: {why}: {}", asked.method, asked.path, asked.body));
-            Answer { status: "403 Forbidden", headers: String::new(), body: why.to_owned() }
+            ShopAnswer { status: "403 Forbidden", headers: String::new(), body: why.to_owned() }
         })
     }
 
@@ -308,7 +308,7 @@ impl Books {
         format!("{what}{}", self.given.wrapping_mul(2_654_435_761))
     }
 
-    fn welcome(&mut self) -> Answer {
+    fn welcome(&mut self) -> ShopAnswer {
         let visitor = self.give("v");
         self.csrf.insert(visitor.clone(), String::new());
         let mut answer = page(
@@ -318,7 +318,7 @@ impl Books {
         answer
     }
 
-    fn form(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn form(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         let visitor = asked.cookies.get("visitor").filter(|visitor| self.csrf.contains_key(*visitor));
         let visitor = visitor.ok_or("no visitor's cookie")?.clone();
         let csrf = self.give("t&<");
@@ -331,7 +331,7 @@ impl Books {
         )))
     }
 
-    fn log_in(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn log_in(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         let visitor = asked.cookies.get("visitor").ok_or("no visitor's cookie")?;
         let get = |name| field(&asked.body, name).ok_or("a field is missing");
         let csrf = self.csrf.get(visitor).filter(|csrf| !csrf.is_empty()).ok_or("no form was given")?;
@@ -348,10 +348,10 @@ impl Books {
         let headers = format!(
             "Location: account?from=login#top\r\nSet-Cookie: sid={sid}\r\nSet-Cookie: sid={sid}; Path=/\r\n"
         );
-        Ok(Answer { status: "303 See Other", headers, body: String::new() })
+        Ok(ShopAnswer { status: "303 See Other", headers, body: String::new() })
     }
 
-    fn account(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn account(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         let sid = asked.cookies.get("sid").ok_or("not logged in")?;
         let user = self.logged_in.get(sid).ok_or("not logged in")?.clone();
         let sid = sid.clone();
@@ -366,7 +366,7 @@ impl Books {
     }
 
     /// The user who sent the token of a session that is logged in.
-    fn holder(&self, asked: &Asked) -> Result<String, &'static str> {
+    fn holder(&self, asked: &ShopRequest) -> Result<String, &'static str> {
         let token = asked.headers.get("x-token").ok_or("no token")?;
         let sid = self.tokens.get(token).ok_or("a token that nobody has")?;
         if asked.cookies.get("sid") != Some(sid) {
@@ -375,16 +375,16 @@ impl Books {
         self.logged_in.get(sid).cloned().ok_or("not logged in")
     }
 
-    fn items(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn items(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         self.holder(asked)?;
         if asked.query != "q=3" {
             return Err("not the fourth page");
         }
         let body = "{\"items\": [11, 22, 33]}".to_owned();
-        Ok(Answer { status: "200 OK", headers: "Content-Type: application/json\r\n".to_owned(), body })
+        Ok(ShopAnswer { status: "200 OK", headers: "Content-Type: application/json\r\n".to_owned(), body })
     }
 
-    fn add(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn add(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         let user = self.holder(asked)?;
         let sid = asked.cookies.get("sid").expect("a holder has a cookie");
         let expected = |item: u32| format!("{{\"user\": \"{user}\", \"item\": {item}, \"sid\": \"{sid}\"}}");
@@ -393,14 +393,14 @@ impl Books {
         }
         let cart = self.give("c");
         self.carts.insert(cart.clone(), user);
-        Ok(Answer {
+        Ok(ShopAnswer {
             status: "201 Created",
             headers: String::new(),
             body: format!("{{\"cart\":  \"{cart}\"}}"),
         })
     }
 
-    fn order(&mut self, asked: &Asked) -> Result<Answer, &'static str> {
+    fn order(&mut self, asked: &ShopRequest) -> Result<ShopAnswer, &'static str> {
         let cart = asked.path.trim_start_matches("/cart/").trim_end_matches("/order");
         let user = self.carts.remove(cart).ok_or("no such cart")?;
         let sid = asked.cookies.get("sid").ok_or("not logged in")?;
@@ -414,14 +414,14 @@ impl Books {
     }
 
     /// Fresh for a minute, and known by its tag after that.
-    fn object(&mut self, asked: &Asked) -> Answer {
+    fn object(&mut self, asked: &ShopRequest) -> ShopAnswer {
         let headers = "Cache-Control: max-age=60\r\nETag: \"one\"\r\n".to_owned();
         self.fresh.insert(asked.path.clone());
         match asked.headers.get("if-none-match") {
             Some(tag) if tag == "\"one\"" => {
-                Answer { status: "304 Not Modified", headers, body: String::new() }
+                ShopAnswer { status: "304 Not Modified", headers, body: String::new() }
             }
-            _ => Answer { status: "200 OK", headers, body: "x".repeat(2000) },
+            _ => ShopAnswer { status: "200 OK", headers, body: "x".repeat(2000) },
         }
     }
 }

@@ -20,7 +20,7 @@ pub const SHORT: &str = "--set verdict.response-time-law=1";
 
 /// A server of Debian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DebianServer {
     /// nginx, one process.
     Nginx,
     /// Apache with processes that serve one connection each (prefork).
@@ -39,7 +39,7 @@ pub struct Wan {
 
 /// A line of the server's log: who asked, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct LoggedRequest {
     /// The address that the request came from.
     pub client: std::net::IpAddr,
     /// Its first line.
@@ -66,19 +66,19 @@ pub fn find(test: &str, program: &str) -> Option<PathBuf> {
     found
 }
 
-impl Kind {
+impl DebianServer {
     fn program(self) -> &'static str {
         match self {
-            Kind::Nginx => "nginx",
-            Kind::Apache => "apache2",
-            Kind::Lighttpd => "lighttpd",
+            DebianServer::Nginx => "nginx",
+            DebianServer::Apache => "apache2",
+            DebianServer::Lighttpd => "lighttpd",
         }
     }
 
     /// As little as will do, for thousands of connections of both families.
     fn config(self, home: &str) -> String {
         match self {
-            Kind::Nginx => format!(
+            DebianServer::Nginx => format!(
                 "daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;
                 events {{ worker_connections 16384; }}
                 http {{
@@ -90,7 +90,7 @@ impl Kind {
             ),
             // A process that waits for an idle connection's next request serves nobody else: none waits for
             // long.
-            Kind::Apache => format!(
+            DebianServer::Apache => format!(
                 "ServerRoot {home}\nServerName localhost\nPidFile {home}/pid\nDefaultRuntimeDir {home}
                 Listen 80\nUser nobody\nGroup nogroup
                 LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
@@ -100,7 +100,7 @@ impl Kind {
                 StartServers 128\nMinSpareServers 8\nMaxSpareServers 256\nMaxRequestWorkers 256
                 ListenBacklog 4096\n"
             ),
-            Kind::Lighttpd => format!(
+            DebianServer::Lighttpd => format!(
                 "server.document-root = \"{home}/www\"\nserver.bind = \"0.0.0.0\"\nserver.port = 80
                 $SERVER[\"socket\"] == \"[::]:80\" {{ }}
                 server.max-fds = 16384\nserver.max-connections = 8192\nserver.listen-backlog = 4096
@@ -115,9 +115,9 @@ impl Kind {
         let program = program.to_str().expect("a plain path");
         let config = format!("{home}/server.conf");
         let words = match self {
-            Kind::Nginx => vec![program, "-p", home, "-c", &config, "-e", "stderr"],
-            Kind::Apache => vec![program, "-d", home, "-f", &config, "-DFOREGROUND"],
-            Kind::Lighttpd => vec![program, "-D", "-f", &config],
+            DebianServer::Nginx => vec![program, "-p", home, "-c", &config, "-e", "stderr"],
+            DebianServer::Apache => vec![program, "-d", home, "-f", &config, "-DFOREGROUND"],
+            DebianServer::Lighttpd => vec![program, "-D", "-f", &config],
         };
         words.into_iter().map(str::to_owned).collect()
     }
@@ -125,12 +125,12 @@ impl Kind {
 
 impl Wan {
     /// A server of `kind` with files of known sizes; `None`, and `test` is skipped, where it cannot be.
-    pub fn new(test: &str, kind: Kind) -> Option<Wan> {
+    pub fn new(test: &str, kind: DebianServer) -> Option<Wan> {
         Wan::configured(test, kind, |config| config)
     }
 
     /// A server whose configuration `change` alters last.
-    pub fn configured(test: &str, kind: Kind, change: impl FnOnce(String) -> String) -> Option<Wan> {
+    pub fn configured(test: &str, kind: DebianServer, change: impl FnOnce(String) -> String) -> Option<Wan> {
         let program = find(test, kind.program())?;
         if !may_build(test) {
             return None;
@@ -195,12 +195,12 @@ impl Wan {
     }
 
     /// Requests to the server since this was called last.
-    pub fn take_log(&self) -> Vec<Asked> {
+    pub fn take_log(&self) -> Vec<LoggedRequest> {
         let path = self.place.path("access.log");
         let text = fs::read_to_string(&path).unwrap_or_default();
         // The server of the next run begins a new one.
         let _ = fs::remove_file(path);
-        text.lines().filter_map(Asked::read).collect()
+        text.lines().filter_map(LoggedRequest::read).collect()
     }
 
     /// Processes whose command line has this test's name.
@@ -231,11 +231,14 @@ pub const FILES: [(&str, u64); 8] = [
     ("64m", 64 << 20),
 ];
 
-impl Asked {
+impl LoggedRequest {
     /// Apache also asks itself, to wake processes that are to end.
-    fn read(line: &str) -> Option<Asked> {
+    fn read(line: &str) -> Option<LoggedRequest> {
         let (client, request) = line.split_once(' ')?;
         let own = request.starts_with("OPTIONS * ");
-        (!own).then(|| Asked { client: client.parse().expect("an address"), request: request.to_owned() })
+        (!own).then(|| LoggedRequest {
+            client: client.parse().expect("an address"),
+            request: request.to_owned(),
+        })
     }
 }

@@ -11,20 +11,20 @@ use farfield_base::Instant;
 
 /// The curve, and what scales it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Course {
+pub(super) struct ArrivalCourse {
     curve: Curve,
     /// Seconds of the course for each unit of the curve's integral.
     unit: f64,
 }
 
-impl Course {
+impl ArrivalCourse {
     /// The course of `segments`, as a schedule that repeats has them; none without any.
-    pub(super) fn of(segments: Option<&[SegmentSpec]>) -> Result<Option<Course>, ArrivalError> {
+    pub(super) fn of(segments: Option<&[SegmentSpec]>) -> Result<Option<ArrivalCourse>, ArrivalError> {
         let Some(segments) = segments else { return Ok(None) };
         let shapes = segments.iter().map(SegmentSpec::shape).collect::<Result<Vec<_>, _>>()?;
         let curve = Curve::schedule(&shapes, true).ok_or(ArrivalError::NoSegments)?;
         let mean = curve.mean_rate().ok_or(ArrivalError::NoSegments)?.as_per_second();
-        Ok(Some(Course { curve, unit: 1.0 / mean }))
+        Ok(Some(ArrivalCourse { curve, unit: 1.0 / mean }))
     }
 
     /// Seconds of the course up to `at`: as many as the clock has, in the mean.

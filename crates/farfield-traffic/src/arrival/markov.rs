@@ -1,7 +1,7 @@
 //! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have
 //! each a rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
 
-use super::course::Course;
+use super::course::ArrivalCourse;
 use super::modulated::{Environment, RateStep};
 use super::spec::{SegmentSpec, bounded};
 use super::{ArrivalError, ArrivalProcess, Spacing};
@@ -42,7 +42,7 @@ impl MarkovSpec {
             .collect();
         let chain = Markov::new(rates, &transitions).ok_or(ArrivalError::Stuck)?;
         if chain.mean_rate() > 0.0 {
-            let course = Course::of(self.course.as_deref())?;
+            let course = ArrivalCourse::of(self.course.as_deref())?;
             Ok(Environment::Markov(chain).process_along(self.spacing, course))
         } else {
             Err(ArrivalError::NoRate)

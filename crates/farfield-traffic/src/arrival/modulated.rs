@@ -10,11 +10,11 @@
 //! begin, so that nothing drifts. Drawing allocates only where a table must grow, or where a new block of
 //! noise begins.
 
-use super::course::Course;
+use super::course::ArrivalCourse;
 use super::markov::{Markov, Walk};
 use super::noise::{Blocks, NoiseRate};
-use super::onoff::{OnOff, Sources};
-use super::sessions::{Sessions, UnderWay};
+use super::onoff::{OnOff, OnOffSources};
+use super::sessions::{SessionDistribution, UnderWay};
 use super::{ArrivalProcess, Process, Spacing};
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(super) enum Environment {
     Noise(NoiseRate),
     Markov(Markov),
     OnOff(OnOff),
-    Sessions(Sessions),
+    Sessions(SessionDistribution),
 }
 
 impl Environment {
@@ -47,7 +47,7 @@ impl Environment {
     }
 
     /// Arrivals with this environment, whose rate is multiplied by that of the course.
-    pub(super) fn process_along(self, spacing: Spacing, course: Option<Course>) -> ArrivalProcess {
+    pub(super) fn process_along(self, spacing: Spacing, course: Option<ArrivalCourse>) -> ArrivalProcess {
         let process =
             Process::Modulated { environment: Arc::new(self), spacing, course: course.map(Arc::new) };
         process.into()
@@ -88,7 +88,7 @@ impl Environment {
 enum Running {
     Noise(Box<Blocks>),
     Markov(Box<Walk>),
-    OnOff(Box<Sources>),
+    OnOff(Box<OnOffSources>),
     Sessions(Box<UnderWay>),
 }
 
@@ -108,7 +108,7 @@ impl Running {
 pub(super) struct Modulated {
     environment: Running,
     gaps: UnitGaps,
-    course: Option<Arc<Course>>,
+    course: Option<Arc<ArrivalCourse>>,
     begins: Instant,
     until: Instant,
     rate: f64,
@@ -122,7 +122,7 @@ impl Modulated {
     pub(super) fn start(
         environment: &Environment,
         spacing: Spacing,
-        course: Option<Arc<Course>>,
+        course: Option<Arc<ArrivalCourse>>,
         mut stream: Stream,
     ) -> Modulated {
         // Two streams out of the process's one: spacing must not move the environment's luck.

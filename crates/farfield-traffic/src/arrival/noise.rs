@@ -6,7 +6,7 @@
 //! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses the
 //! covariance across blocks.
 
-use super::course::Course;
+use super::course::ArrivalCourse;
 use super::fgn::FractionalGaussianNoise;
 use super::modulated::{Environment, RateStep};
 use super::spec::{SegmentSpec, above_zero};
@@ -80,7 +80,7 @@ impl NoiseSpec {
         }
         let noise = FractionalGaussianNoise::new(hurst, slots as usize).ok_or(ArrivalError::Hurst(hurst))?;
         let noise = NoiseRate { rate, deviation, marginal, slot, noise: Arc::new(noise) };
-        let course = Course::of(self.course.as_deref())?;
+        let course = ArrivalCourse::of(self.course.as_deref())?;
         Ok(Environment::Noise(noise).process_along(spacing, course))
     }
 }

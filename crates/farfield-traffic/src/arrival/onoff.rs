@@ -62,7 +62,7 @@ impl OnOff {
         self.on.hurst().max(self.off.hurst())
     }
 
-    pub(super) fn start(&self, mut stream: Stream) -> Sources {
+    pub(super) fn start(&self, mut stream: Stream) -> OnOffSources {
         let mut is_on = Vec::with_capacity(self.sources as usize);
         let mut changes = Vec::with_capacity(self.sources as usize);
         for source in 0..self.sources {
@@ -71,7 +71,7 @@ impl OnOff {
             is_on.push(on);
             changes.push(Reverse((Instant::ZERO + rest, source)));
         }
-        Sources {
+        OnOffSources {
             each: self.rate / (self.share_on * f64::from(self.sources)),
             on_count: is_on.iter().filter(|on| **on).count() as u32,
             is_on,
@@ -85,7 +85,7 @@ impl OnOff {
 
 /// The sources under way. Nothing allocates after the start: each source has one change ahead, always.
 #[derive(Debug, Clone)]
-pub(super) struct Sources {
+pub(super) struct OnOffSources {
     on: Period,
     off: Period,
     stream: Stream,
@@ -97,7 +97,7 @@ pub(super) struct Sources {
     changes: BinaryHeap<Reverse<(Instant, u32)>>,
 }
 
-impl Sources {
+impl OnOffSources {
     pub(super) fn step(&mut self) -> RateStep {
         let rate = f64::from(self.on_count) * self.each;
         let mut top = self.changes.peek_mut().expect("there is at least one source");

@@ -37,20 +37,20 @@ impl SessionsSpec {
         if at_once > SessionsSpec::AT_ONCE_MAX {
             return Err(ArrivalError::AtOnce(at_once));
         }
-        Ok(Environment::Sessions(Sessions { rate, sessions, length }).process(self.spacing))
+        Ok(Environment::Sessions(SessionDistribution { rate, sessions, length }).process(self.spacing))
     }
 }
 
 /// The distribution of sessions.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sessions {
+pub(super) struct SessionDistribution {
     rate: f64,
     /// Sessions a second.
     sessions: f64,
     length: Period,
 }
 
-impl Sessions {
+impl SessionDistribution {
     pub(super) fn mean_rate(&self) -> f64 {
         self.rate
     }
@@ -125,7 +125,7 @@ mod tests {
     fn under_way<const N: usize>(run: u64, at_s: [f64; N]) -> [f64; N] {
         let length = PeriodSpec::Pareto { shape: 1.4, scale: Some(Duration::from_ms(100)), mean: None };
         let length = length.period("length").expect("a good distribution");
-        let sessions = Sessions { rate: SESSIONS * length.mean_s(), sessions: SESSIONS, length };
+        let sessions = SessionDistribution { rate: SESSIONS * length.mean_s(), sessions: SESSIONS, length };
         let mut running = sessions.start(Seed(8).stream(Purpose::Arrivals, run));
         let mut step = running.step();
         at_s.map(|at_s| {

@@ -43,7 +43,7 @@ use super::noise::NoiseSpec;
 use super::onoff::OnOffSpec;
 use super::profile::{DiurnalSpec, FlashCrowdSpec};
 use super::sessions::SessionsSpec;
-use super::trace::{Lines, Trace};
+use super::trace::{Trace, TraceFormat};
 use super::*;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load};
@@ -56,13 +56,13 @@ use std::str::FromStr;
 /// An arrival process as written: valid, but a file that it names has not been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalSpec {
-    written: Written,
+    written: ArrivalKeys,
     meaning: Meaning,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "process", rename_all = "kebab-case", deny_unknown_fields)]
-enum Written {
+enum ArrivalKeys {
     Constant {
         rate: Rate,
     },
@@ -121,7 +121,7 @@ enum Meaning {
     },
     Trace {
         file: PathBuf,
-        lines: Lines,
+        lines: TraceFormat,
         repeats: bool,
     },
 }
@@ -154,23 +154,23 @@ fn hundred_seconds() -> Duration {
 impl ArrivalSpec {
     /// A Poisson process of `rate`, which must be above zero.
     pub fn poisson(rate: Rate) -> Result<ArrivalSpec, ArrivalError> {
-        ArrivalSpec::build(Written::Poisson { rate })
+        ArrivalSpec::build(ArrivalKeys::Poisson { rate })
     }
 
     /// Evenly spaced arrivals at `rate`, which must be above zero.
     pub fn constant(rate: Rate) -> Result<ArrivalSpec, ArrivalError> {
-        ArrivalSpec::build(Written::Constant { rate })
+        ArrivalSpec::build(ArrivalKeys::Constant { rate })
     }
 
     /// Arrivals along `stages`, from none on.
     pub fn along(stages: Stages<Rate>, spacing: Spacing) -> Result<ArrivalSpec, ArrivalError> {
-        ArrivalSpec::build(Written::Stages { spacing, stages })
+        ArrivalSpec::build(ArrivalKeys::Stages { spacing, stages })
     }
 
     /// Its stages, if it has some.
     pub fn stages(&self) -> Option<&Stages<Rate>> {
         match &self.written {
-            Written::Stages { stages, .. } => Some(stages),
+            ArrivalKeys::Stages { stages, .. } => Some(stages),
             _ => None,
         }
     }
@@ -199,39 +199,47 @@ impl ArrivalSpec {
         Ok(process.into())
     }
 
-    fn build(written: Written) -> Result<ArrivalSpec, ArrivalError> {
+    fn build(written: ArrivalKeys) -> Result<ArrivalSpec, ArrivalError> {
         let meaning = written.meaning()?;
         Ok(ArrivalSpec { written, meaning })
     }
 }
 
-impl Written {
+impl ArrivalKeys {
     fn meaning(&self) -> Result<Meaning, ArrivalError> {
         let process = match self {
-            Written::Constant { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Even),
-            Written::Poisson { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Poisson),
-            Written::Renewal { gaps } => return renewal(gaps),
-            Written::Schedule { spacing, repeats, segments } => {
+            ArrivalKeys::Constant { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Even),
+            ArrivalKeys::Poisson { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Poisson),
+            ArrivalKeys::Renewal { gaps } => return renewal(gaps),
+            ArrivalKeys::Schedule { spacing, repeats, segments } => {
                 let shapes = segments.iter().map(SegmentSpec::shape).collect::<Result<Vec<_>, _>>()?;
                 let curve = Curve::schedule(&shapes, *repeats).ok_or(ArrivalError::NoSegments)?;
                 ArrivalProcess::along(curve, *spacing)
             }
-            Written::Stages { spacing, stages } => return staged(stages, *spacing),
-            Written::Bursts { rate, factor, share, period, spacing } => {
+            ArrivalKeys::Stages { spacing, stages } => return staged(stages, *spacing),
+            ArrivalKeys::Bursts { rate, factor, share, period, spacing } => {
                 let curve = bursts(above_zero(*rate)?, *factor, share.as_f64(), *period)?;
                 ArrivalProcess::along(curve, *spacing)
             }
-            Written::Diurnal(spec) => spec.process()?,
-            Written::FlashCrowd(spec) => spec.process()?,
-            Written::FractionalNoise(spec) => spec.process()?,
-            Written::MarkovModulated(spec) => spec.process()?,
-            Written::OnOff(spec) => spec.process()?,
-            Written::MGInfinity(spec) => spec.process()?,
-            Written::Gaps { file, repeats } => {
-                return Ok(Meaning::Trace { file: file.clone(), lines: Lines::Gaps, repeats: *repeats });
+            ArrivalKeys::Diurnal(spec) => spec.process()?,
+            ArrivalKeys::FlashCrowd(spec) => spec.process()?,
+            ArrivalKeys::FractionalNoise(spec) => spec.process()?,
+            ArrivalKeys::MarkovModulated(spec) => spec.process()?,
+            ArrivalKeys::OnOff(spec) => spec.process()?,
+            ArrivalKeys::MGInfinity(spec) => spec.process()?,
+            ArrivalKeys::Gaps { file, repeats } => {
+                return Ok(Meaning::Trace {
+                    file: file.clone(),
+                    lines: TraceFormat::Gaps,
+                    repeats: *repeats,
+                });
             }
-            Written::Instants { file, repeats } => {
-                return Ok(Meaning::Trace { file: file.clone(), lines: Lines::Instants, repeats: *repeats });
+            ArrivalKeys::Instants { file, repeats } => {
+                return Ok(Meaning::Trace {
+                    file: file.clone(),
+                    lines: TraceFormat::Instants,
+                    repeats: *repeats,
+                });
             }
         };
         Ok(Meaning::Ready(process))
@@ -357,7 +365,7 @@ impl FromStr for ArrivalSpec {
 impl Serialize for ArrivalSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.written {
-            Written::Poisson { rate } => rate.serialize(serializer),
+            ArrivalKeys::Poisson { rate } => rate.serialize(serializer),
             table => table.serialize(serializer),
         }
     }
@@ -372,7 +380,7 @@ impl<'de> Deserialize<'de> for ArrivalSpec {
                 let rate = Rate::per_second(number).map_err(|error| error.to_string())?;
                 ArrivalSpec::poisson(rate).map_err(|error| error.to_string())
             }),
-            table: |written: Written| ArrivalSpec::build(written).map_err(|error| error.to_string()),
+            table: |written: ArrivalKeys| ArrivalSpec::build(written).map_err(|error| error.to_string()),
         }
         .read(deserializer)
     }

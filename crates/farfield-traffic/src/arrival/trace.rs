@@ -17,7 +17,7 @@ pub(super) struct Trace {
 
 /// Content of each line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lines {
+pub(super) enum TraceFormat {
     /// The time since the arrival before, or since the start.
     Gaps,
     /// The time since the start.
@@ -34,14 +34,14 @@ impl Trace {
     /// Reads the file at `path`: one time a line, in seconds or with its unit, `#` before a comment.
     pub(super) fn read(
         path: &Path,
-        lines: Lines,
+        lines: TraceFormat,
         repeats: bool,
         load: &mut Load<'_>,
     ) -> Result<Trace, FileError> {
         let mut at = Carry::default();
         let instants = file::entries(path, load, "one time", |entry| {
             let seconds = seconds(entry)?;
-            let from = if lines == Lines::Gaps { at } else { Carry::default() };
+            let from = if lines == TraceFormat::Gaps { at } else { Carry::default() };
             let next = from
                 .after(seconds)
                 .ok_or_else(|| format!("`{entry}` reaches beyond 584 years; write a shorter time"))?;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &str, lines: Lines, repeats: bool) -> Result<Trace, FileError> {
+    fn read(text: &str, lines: TraceFormat, repeats: bool) -> Result<Trace, FileError> {
         Trace::read(Path::new("t.txt"), lines, repeats, &mut |_: &Path| Ok(text.as_bytes().to_vec()))
     }
 
@@ -110,11 +110,11 @@ mod tests {
     fn gaps_add_up_and_instants_stand() {
         let ns = |trace: Trace| trace.instants.iter().map(|i| i.as_ns()).collect::<Vec<_>>();
         assert_eq!(
-            ns(read("0.5\n250ms\n0\n", Lines::Gaps, false).expect("reads")),
+            ns(read("0.5\n250ms\n0\n", TraceFormat::Gaps, false).expect("reads")),
             [500_000_000, 750_000_000, 750_000_000]
         );
         assert_eq!(
-            ns(read("0.5\n750ms\n1s", Lines::Instants, false).expect("reads")),
+            ns(read("0.5\n750ms\n1s", TraceFormat::Instants, false).expect("reads")),
             [500_000_000, 750_000_000, 1_000_000_000]
         );
     }
@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_named_with_its_line() {
         let error_of = |text, lines, repeats| read(text, lines, repeats).expect_err(text).to_string();
-        assert!(error_of("1\n0.5", Lines::Instants, false).starts_with("t.txt:2: `0.5` is before"));
-        assert!(error_of("1\n-1", Lines::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
-        assert!(error_of("64KiB", Lines::Gaps, false).starts_with("t.txt:1: "));
-        assert!(error_of("0\n0", Lines::Gaps, true).starts_with("t.txt: repeats without"));
+        assert!(error_of("1\n0.5", TraceFormat::Instants, false).starts_with("t.txt:2: `0.5` is before"));
+        assert!(error_of("1\n-1", TraceFormat::Gaps, false).starts_with("t.txt:2: `-1` is not a time"));
+        assert!(error_of("64KiB", TraceFormat::Gaps, false).starts_with("t.txt:1: "));
+        assert!(error_of("0\n0", TraceFormat::Gaps, true).starts_with("t.txt: repeats without"));
     }
 
     proptest! {
@@ -137,7 +137,7 @@ mod tests {
         ) {
             prop_assume!(gaps.iter().any(|gap| *gap > 0));
             let text: String = gaps.iter().map(|gap| format!("{gap}ns\n")).collect();
-            let trace = read(&text, Lines::Gaps, repeats).expect("reads");
+            let trace = read(&text, TraceFormat::Gaps, repeats).expect("reads");
             let come = (0..).map_while(|n| trace.nth(n)).take_while(|i| i.as_ns() < until).count();
             prop_assert_eq!(trace.count_before(Instant::from_ns(until)), come as u64);
         }

@@ -25,7 +25,7 @@ use std::str::FromStr;
 /// A distribution as written: its parameters are good, but a file it names has not been read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistributionSpec {
-    written: Written,
+    written: DistributionKeys,
     meaning: Meaning,
     /// Dimension of the values, by the units written.
     dimension: Option<Dimension>,
@@ -90,7 +90,7 @@ pub enum SpecError {
 /// The keys and values, for writing them back. A `Constant` is written bare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
-enum Written {
+enum DistributionKeys {
     Constant {
         value: Amount,
     },
@@ -177,7 +177,7 @@ impl DistributionSpec {
     /// Always `amount`.
     pub fn constant(amount: Amount) -> DistributionSpec {
         DistributionSpec {
-            written: Written::Constant { value: amount },
+            written: DistributionKeys::Constant { value: amount },
             meaning: Meaning::Ready(Distribution::Constant(Constant::of(amount))),
             dimension: amount.dimension(),
         }
@@ -185,7 +185,7 @@ impl DistributionSpec {
 
     /// Trials to the first success, with the given mean, from 1.
     pub fn geometric(mean: f64) -> Result<DistributionSpec, SpecError> {
-        DistributionSpec::build(Written::Geometric { mean: Some(mean), p: None })
+        DistributionSpec::build(DistributionKeys::Geometric { mean: Some(mean), p: None })
     }
 
     /// The distribution itself, with the files it names read through `load`.
@@ -229,7 +229,7 @@ impl DistributionSpec {
 
     /// The distribution function, where one is known.
     fn model(&self) -> Option<Model> {
-        if let Written::Mixture { parts } = &self.written {
+        if let DistributionKeys::Mixture { parts } = &self.written {
             let parts: Option<Vec<_>> =
                 parts.iter().map(|part| Some((part.weight, part.of.component()?))).collect();
             return Model::mixture(parts?);
@@ -239,21 +239,21 @@ impl DistributionSpec {
 
     fn component(&self) -> Option<Component> {
         let (family, theta) = match &self.written {
-            Written::Exponential { .. } => (Family::Exponential, [self.ready()?.mean(), 0.0]),
-            Written::Normal { mean, sigma } => (Family::Normal, [mean.value(), sigma.value()]),
-            Written::Lognormal { mu, sigma } => (Family::Lognormal, [*mu, *sigma]),
-            Written::Weibull { shape, scale } => (Family::Weibull, [*shape, scale.value()]),
-            Written::Pareto { shape, scale } => (Family::Pareto, [*shape, scale.value()]),
-            Written::InverseGaussian { mean, shape } => {
+            DistributionKeys::Exponential { .. } => (Family::Exponential, [self.ready()?.mean(), 0.0]),
+            DistributionKeys::Normal { mean, sigma } => (Family::Normal, [mean.value(), sigma.value()]),
+            DistributionKeys::Lognormal { mu, sigma } => (Family::Lognormal, [*mu, *sigma]),
+            DistributionKeys::Weibull { shape, scale } => (Family::Weibull, [*shape, scale.value()]),
+            DistributionKeys::Pareto { shape, scale } => (Family::Pareto, [*shape, scale.value()]),
+            DistributionKeys::InverseGaussian { mean, shape } => {
                 (Family::InverseGaussian, [mean.value(), shape.value()])
             }
-            Written::Gamma { shape, scale } => (Family::Gamma, [*shape, scale.value()]),
+            DistributionKeys::Gamma { shape, scale } => (Family::Gamma, [*shape, scale.value()]),
             _ => return None,
         };
         Component::new(family, theta).ok()
     }
 
-    fn build(written: Written) -> Result<DistributionSpec, SpecError> {
+    fn build(written: DistributionKeys) -> Result<DistributionSpec, SpecError> {
         let dimension = written.dimension()?;
         let meaning = written.meaning()?;
         Ok(DistributionSpec { written, meaning, dimension })
@@ -276,38 +276,48 @@ impl From<Duration> for DistributionSpec {
     }
 }
 
-impl Written {
+impl DistributionKeys {
     fn meaning(&self) -> Result<Meaning, SpecError> {
         let distribution = match self {
-            Written::Constant { value } => Distribution::Constant(Constant::of(*value)),
-            Written::Uniform { min, max } => Distribution::Uniform(Uniform::new(min.value(), max.value())?),
-            Written::Exponential { mean, rate } => Distribution::Exponential(match (mean, rate) {
+            DistributionKeys::Constant { value } => Distribution::Constant(Constant::of(*value)),
+            DistributionKeys::Uniform { min, max } => {
+                Distribution::Uniform(Uniform::new(min.value(), max.value())?)
+            }
+            DistributionKeys::Exponential { mean, rate } => Distribution::Exponential(match (mean, rate) {
                 (Some(mean), None) => Exponential::with_mean(mean.value())?,
                 (None, Some(rate)) => Exponential::with_rate(rate.as_per_second())?,
                 _ => {
                     return Err(SpecError::OneOf { distribution: "exponential", one: "mean", other: "rate" });
                 }
             }),
-            Written::Normal { mean, sigma } => {
+            DistributionKeys::Normal { mean, sigma } => {
                 Distribution::Normal(Normal::new(mean.value(), sigma.value())?)
             }
-            Written::Lognormal { mu, sigma } => Distribution::Lognormal(Lognormal::new(*mu, *sigma)?),
-            Written::Weibull { shape, scale } => Distribution::Weibull(Weibull::new(*shape, scale.value())?),
-            Written::Pareto { shape, scale } => Distribution::Pareto(Pareto::new(*shape, scale.value())?),
-            Written::BoundedPareto { shape, min, max } => {
+            DistributionKeys::Lognormal { mu, sigma } => {
+                Distribution::Lognormal(Lognormal::new(*mu, *sigma)?)
+            }
+            DistributionKeys::Weibull { shape, scale } => {
+                Distribution::Weibull(Weibull::new(*shape, scale.value())?)
+            }
+            DistributionKeys::Pareto { shape, scale } => {
+                Distribution::Pareto(Pareto::new(*shape, scale.value())?)
+            }
+            DistributionKeys::BoundedPareto { shape, min, max } => {
                 Distribution::BoundedPareto(BoundedPareto::new(*shape, min.value(), max.value())?)
             }
-            Written::InverseGaussian { mean, shape } => {
+            DistributionKeys::InverseGaussian { mean, shape } => {
                 Distribution::InverseGaussian(InverseGaussian::new(mean.value(), shape.value())?)
             }
-            Written::Gamma { shape, scale } => Distribution::Gamma(Gamma::new(*shape, scale.value())?),
-            Written::Geometric { mean, p } => Distribution::Geometric(match (mean, p) {
+            DistributionKeys::Gamma { shape, scale } => {
+                Distribution::Gamma(Gamma::new(*shape, scale.value())?)
+            }
+            DistributionKeys::Geometric { mean, p } => Distribution::Geometric(match (mean, p) {
                 (Some(mean), None) => Geometric::with_mean(*mean)?,
                 (None, Some(p)) => Geometric::with_p(*p)?,
                 _ => return Err(SpecError::OneOf { distribution: "geometric", one: "mean", other: "p" }),
             }),
-            Written::Zipf { n, exponent } => Distribution::Zipf(Zipf::new(*n, *exponent)?),
-            Written::Empirical { file, values } => match (file, values) {
+            DistributionKeys::Zipf { n, exponent } => Distribution::Zipf(Zipf::new(*n, *exponent)?),
+            DistributionKeys::Empirical { file, values } => match (file, values) {
                 (Some(path), None) => return Ok(Meaning::File(path.clone())),
                 (None, Some(values)) => {
                     let values = values.iter().map(|v| v.value()).collect();
@@ -317,8 +327,8 @@ impl Written {
                     return Err(SpecError::OneOf { distribution: "empirical", one: "file", other: "values" });
                 }
             },
-            Written::Mixture { parts } => return mixture(parts),
-            Written::Truncated { of, min, max } => {
+            DistributionKeys::Mixture { parts } => return mixture(parts),
+            DistributionKeys::Truncated { of, min, max } => {
                 let model = of.model().ok_or(SpecError::NotTruncated)?;
                 let (least, most) = (min.value(), max.value());
                 Distribution::Truncated(Truncated::new(&model, least, most).ok_or(SpecError::NothingBetween)?)
@@ -340,52 +350,56 @@ impl Written {
             }
         };
         match self {
-            Written::Constant { value: amount }
-            | Written::Weibull { scale: amount, .. }
-            | Written::Pareto { scale: amount, .. }
-            | Written::Gamma { scale: amount, .. } => meet(amount.dimension())?,
-            Written::Uniform { min: one, max: other }
-            | Written::BoundedPareto { min: one, max: other, .. }
-            | Written::Normal { mean: one, sigma: other }
-            | Written::InverseGaussian { mean: one, shape: other } => {
+            DistributionKeys::Constant { value: amount }
+            | DistributionKeys::Weibull { scale: amount, .. }
+            | DistributionKeys::Pareto { scale: amount, .. }
+            | DistributionKeys::Gamma { scale: amount, .. } => meet(amount.dimension())?,
+            DistributionKeys::Uniform { min: one, max: other }
+            | DistributionKeys::BoundedPareto { min: one, max: other, .. }
+            | DistributionKeys::Normal { mean: one, sigma: other }
+            | DistributionKeys::InverseGaussian { mean: one, shape: other } => {
                 meet(one.dimension())?;
                 meet(other.dimension())?;
             }
-            Written::Exponential { mean, rate } => {
+            DistributionKeys::Exponential { mean, rate } => {
                 meet(mean.and_then(Amount::dimension))?;
                 meet(rate.map(|_| Dimension::Time))?;
             }
-            Written::Empirical { values, .. } => {
+            DistributionKeys::Empirical { values, .. } => {
                 values.iter().flatten().try_for_each(|amount| meet(amount.dimension()))?;
             }
-            Written::Mixture { parts } => parts.iter().try_for_each(|part| meet(part.of.dimension))?,
-            Written::Truncated { of, min, max } => {
+            DistributionKeys::Mixture { parts } => {
+                parts.iter().try_for_each(|part| meet(part.of.dimension))?
+            }
+            DistributionKeys::Truncated { of, min, max } => {
                 meet(of.dimension)?;
                 meet(min.dimension())?;
                 meet(max.dimension())?;
             }
-            Written::Lognormal { .. } | Written::Geometric { .. } | Written::Zipf { .. } => {}
+            DistributionKeys::Lognormal { .. }
+            | DistributionKeys::Geometric { .. }
+            | DistributionKeys::Zipf { .. } => {}
         }
         Ok(found)
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Written::Constant { .. } => "constant",
-            Written::Uniform { .. } => "uniform",
-            Written::Exponential { .. } => "exponential",
-            Written::Normal { .. } => "normal",
-            Written::Lognormal { .. } => "lognormal",
-            Written::Weibull { .. } => "weibull",
-            Written::Pareto { .. } => "pareto",
-            Written::BoundedPareto { .. } => "bounded-pareto",
-            Written::InverseGaussian { .. } => "inverse-gaussian",
-            Written::Gamma { .. } => "gamma",
-            Written::Geometric { .. } => "geometric",
-            Written::Zipf { .. } => "zipf",
-            Written::Empirical { .. } => "empirical",
-            Written::Mixture { .. } => "mixture",
-            Written::Truncated { .. } => "truncated",
+            DistributionKeys::Constant { .. } => "constant",
+            DistributionKeys::Uniform { .. } => "uniform",
+            DistributionKeys::Exponential { .. } => "exponential",
+            DistributionKeys::Normal { .. } => "normal",
+            DistributionKeys::Lognormal { .. } => "lognormal",
+            DistributionKeys::Weibull { .. } => "weibull",
+            DistributionKeys::Pareto { .. } => "pareto",
+            DistributionKeys::BoundedPareto { .. } => "bounded-pareto",
+            DistributionKeys::InverseGaussian { .. } => "inverse-gaussian",
+            DistributionKeys::Gamma { .. } => "gamma",
+            DistributionKeys::Geometric { .. } => "geometric",
+            DistributionKeys::Zipf { .. } => "zipf",
+            DistributionKeys::Empirical { .. } => "empirical",
+            DistributionKeys::Mixture { .. } => "mixture",
+            DistributionKeys::Truncated { .. } => "truncated",
         }
     }
 }
@@ -405,7 +419,7 @@ fn mixture(parts: &[WeightedSpec]) -> Result<Meaning, SpecError> {
 impl Serialize for DistributionSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.written {
-            Written::Constant { value } => value.serialize(serializer),
+            DistributionKeys::Constant { value } => value.serialize(serializer),
             table => table.serialize(serializer),
         }
     }
@@ -420,7 +434,7 @@ impl<'de> Deserialize<'de> for DistributionSpec {
                 let amount = Amount::number(number).map_err(|error| error.to_string())?;
                 Ok(DistributionSpec::constant(amount))
             }),
-            table: |Renamed(written): Renamed<Written>| DistributionSpec::build(written).map_err(|error| error.to_string()),
+            table: |Renamed(written): Renamed<DistributionKeys>| DistributionSpec::build(written).map_err(|error| error.to_string()),
         }
         .read(deserializer)
     }

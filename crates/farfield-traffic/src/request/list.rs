@@ -13,7 +13,7 @@
 //! path. Comments begin with `#`. Fields and bodies belong to a request whose method is written out, as
 //! vegeta has it: in a list of paths, `localhost:8080/a` is no field but a URL without its scheme.
 
-use super::parts::{self, BodySpec, Target};
+use super::parts::{self, BodySpec, RequestTarget};
 use super::spec::RequestSpec;
 use crate::file::{self, BYTE_ORDER_MARK, FileError, Load, without_comment};
 use http::Method;
@@ -88,14 +88,14 @@ impl List {
             true => self.path(target)?,
             false => target.to_owned(),
         };
-        let path = Target::try_from(path).map_err(|error| error.to_string())?;
+        let path = RequestTarget::try_from(path).map_err(|error| error.to_string())?;
         self.requests.push(RequestSpec { method, ..RequestSpec::get(path) });
         Ok(())
     }
 
     /// A URL of a sitemap, which is nothing else: no field, no file and no comment.
     fn location(&mut self, url: &str) -> Result<(), String> {
-        let path = Target::try_from(self.path(url)?).map_err(|error| error.to_string())?;
+        let path = RequestTarget::try_from(self.path(url)?).map_err(|error| error.to_string())?;
         self.requests.push(RequestSpec::get(path));
         Ok(())
     }

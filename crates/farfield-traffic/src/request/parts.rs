@@ -58,25 +58,25 @@ pub(crate) fn method(text: &str) -> Result<Method, PartError> {
 /// Request target: origin form, absolute form, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Target(String);
+pub struct RequestTarget(String);
 
-impl Target {
+impl RequestTarget {
     /// The text as it will be sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl TryFrom<String> for Target {
+impl TryFrom<String> for RequestTarget {
     type Error = PartError;
 
     /// Percent-encodes what is not ASCII, as RFC 3987 section 3.1 has it.
-    fn try_from(path: String) -> Result<Target, PartError> {
+    fn try_from(path: String) -> Result<RequestTarget, PartError> {
         let path = ascii(path);
         let form = ["/", "http://", "https://"].iter().any(|begin| path.starts_with(begin)) || path == "*";
         let sendable = path.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
         if form && sendable && path.parse::<http::Uri>().is_ok() {
-            Ok(Target(path))
+            Ok(RequestTarget(path))
         } else {
             Err(PartError::Path(path))
         }

@@ -25,7 +25,7 @@
 //! ```
 
 use super::list;
-use super::parts::{self, BodySpec, Headers, Target, Weight};
+use super::parts::{self, BodySpec, Headers, RequestTarget, Weight};
 use super::site::{self, SiteSource};
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::{AliasTable, WeightError};
@@ -46,13 +46,13 @@ pub struct RequestSpec {
     #[serde(default, serialize_with = "write_method", deserialize_with = "read_method")]
     pub method: Method,
     /// The target.
-    pub path: Target,
+    pub path: RequestTarget,
     /// Relative frequency of the page, if the order is by weight; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: Weight,
     /// Targets fetched with GET after the main request, with its header fields less those about a body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub embedded: Vec<Target>,
+    pub embedded: Vec<RequestTarget>,
     /// The body; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodySpec>,
@@ -77,14 +77,14 @@ pub enum Order {
 
 /// Requests of a scenario as written: not empty, but files have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "RequestKeys", into = "RequestKeys")]
 pub struct RequestSetSpec {
-    written: Written,
+    written: RequestKeys,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
+struct RequestKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub enum SetError {
 
 impl RequestSpec {
     /// A GET of `path`.
-    pub fn get(path: Target) -> RequestSpec {
+    pub fn get(path: RequestTarget) -> RequestSpec {
         let (embedded, headers) = (Vec::new(), Headers::default());
         RequestSpec { method: Method::GET, path, weight: Weight::ONE, embedded, body: None, headers }
     }
@@ -141,13 +141,13 @@ impl RequestSetSpec {
         file: Option<PathBuf>,
         order: Option<Order>,
     ) -> Result<RequestSetSpec, SetError> {
-        RequestSetSpec::try_from(Written { order, file, site: None, site_seed: None, request })
+        RequestSetSpec::try_from(RequestKeys { order, file, site: None, site_seed: None, request })
     }
 
     /// The pages of a site, which a model makes from `site_seed`.
     pub fn of_site(site: SiteSource, site_seed: Option<u64>, order: Order) -> RequestSetSpec {
         let written =
-            Written { order: Some(order), file: None, site: Some(site), site_seed, request: Vec::new() };
+            RequestKeys { order: Some(order), file: None, site: Some(site), site_seed, request: Vec::new() };
         RequestSetSpec { written }
     }
 
@@ -155,7 +155,9 @@ impl RequestSetSpec {
     pub fn one(request: RequestSpec) -> RequestSetSpec {
         let request = RequestSpec { weight: Weight::ONE, ..request };
         let request = vec![request];
-        RequestSetSpec { written: Written { order: None, file: None, site: None, site_seed: None, request } }
+        RequestSetSpec {
+            written: RequestKeys { order: None, file: None, site: None, site_seed: None, request },
+        }
     }
 
     /// The requests that are written out, without those of the file.
@@ -280,17 +282,17 @@ fn without_body(fields: &[(HeaderName, HeaderValue)]) -> Vec<(HeaderName, Header
     fields.iter().filter(|(name, _)| !name.as_str().starts_with("content-")).cloned().collect()
 }
 
-impl Written {
+impl RequestKeys {
     fn order(&self) -> Order {
         let default = if self.file.is_some() { Order::InOrder } else { Order::Weighted };
         self.order.unwrap_or(default)
     }
 }
 
-impl TryFrom<Written> for RequestSetSpec {
+impl TryFrom<RequestKeys> for RequestSetSpec {
     type Error = SetError;
 
-    fn try_from(written: Written) -> Result<RequestSetSpec, SetError> {
+    fn try_from(written: RequestKeys) -> Result<RequestSetSpec, SetError> {
         let written_out = !written.request.is_empty() || written.file.is_some();
         if written.site.is_some() {
             return if written_out { Err(SetError::BesideSite) } else { Ok(RequestSetSpec { written }) };
@@ -317,8 +319,8 @@ impl TryFrom<Written> for RequestSetSpec {
     }
 }
 
-impl From<RequestSetSpec> for Written {
-    fn from(spec: RequestSetSpec) -> Written {
+impl From<RequestSetSpec> for RequestKeys {
+    fn from(spec: RequestSetSpec) -> RequestKeys {
         spec.written
     }
 }

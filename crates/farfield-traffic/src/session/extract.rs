@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 #[serde(try_from = "WrittenExtract", into = "WrittenExtract")]
 pub struct ExtractSpec {
     /// Source of the value.
-    pub from: Source,
+    pub from: ExtractSource,
     /// Choice among several values.
     pub pick: Pick,
     /// The value where there is none. Without one, that is a failure.
@@ -23,7 +23,7 @@ pub struct ExtractSpec {
 
 /// Source of a value in a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum ExtractSource {
     /// This group of each match.
     Regex {
         /// The expression.
@@ -46,30 +46,32 @@ pub enum Source {
     Cookie(String),
 }
 
-impl Source {
+impl ExtractSource {
     /// The query that finds it in the body, and the key that it stands at.
     pub(super) fn query(&self) -> Option<(&'static str, &Template)> {
         match self {
-            Source::Regex { pattern, .. } => Some(("regex", pattern.template())),
-            Source::Json(pointer) => Some(("json", pointer.template())),
-            Source::Css { select, .. } => Some(("css", select.template())),
-            Source::Header(_) | Source::Cookie(_) => None,
+            ExtractSource::Regex { pattern, .. } => Some(("regex", pattern.template())),
+            ExtractSource::Json(pointer) => Some(("json", pointer.template())),
+            ExtractSource::Css { select, .. } => Some(("css", select.template())),
+            ExtractSource::Header(_) | ExtractSource::Cookie(_) => None,
         }
     }
 
     fn resolve(&self, key: &str, names: &Names) -> Result<ValueSource, SessionError> {
         Ok(match self {
-            Source::Regex { pattern, group } => ValueSource::Regex {
+            ExtractSource::Regex { pattern, group } => ValueSource::Regex {
                 pattern: pattern.resolve(&format!("{key}.regex"), names)?,
                 group: *group,
             },
-            Source::Json(pointer) => ValueSource::Json(pointer.resolve(&format!("{key}.json"), names)?),
-            Source::Css { select, attribute } => ValueSource::Css {
+            ExtractSource::Json(pointer) => {
+                ValueSource::Json(pointer.resolve(&format!("{key}.json"), names)?)
+            }
+            ExtractSource::Css { select, attribute } => ValueSource::Css {
                 select: select.resolve(&format!("{key}.css"), names)?,
                 attribute: attribute.clone(),
             },
-            Source::Header(name) => ValueSource::Header(name.clone()),
-            Source::Cookie(name) => ValueSource::Cookie(name.clone()),
+            ExtractSource::Header(name) => ValueSource::Header(name.clone()),
+            ExtractSource::Cookie(name) => ValueSource::Cookie(name.clone()),
         })
     }
 }
@@ -126,7 +128,7 @@ pub struct CheckSpec {
     pub status: Option<Statuses>,
     /// Header fields that must be there: with a text, one that has this value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub header: BTreeMap<FieldName, Wanted>,
+    pub header: BTreeMap<FieldName, HeaderCheck>,
     /// Texts that the body must have in it.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub contains: Vec<Template>,
@@ -163,7 +165,7 @@ impl CheckSpec {
     untagged,
     expecting = "a header's check is `true` for one that is there, `false` for one that is not, or its value"
 )]
-pub enum Wanted {
+pub enum HeaderCheck {
     /// There, or not there.
     Present(bool),
     /// There, with this value.
@@ -345,19 +347,19 @@ impl TryFrom<WrittenExtract> for ExtractSpec {
         let sources = [
             regex.map(|pattern| {
                 let groups = pattern.groups();
-                Source::Regex { group: group.unwrap_or(groups.min(1)), pattern }
+                ExtractSource::Regex { group: group.unwrap_or(groups.min(1)), pattern }
             }),
-            json.map(Source::Json),
-            css.map(|select| Source::Css {
+            json.map(ExtractSource::Json),
+            css.map(|select| ExtractSource::Css {
                 select,
                 attribute: attribute.map(|name| name.to_ascii_lowercase()),
             }),
-            header.map(|name| Source::Header(name.0)),
-            cookie.map(Source::Cookie),
+            header.map(|name| ExtractSource::Header(name.0)),
+            cookie.map(ExtractSource::Cookie),
         ];
-        let mut given: Vec<Source> = sources.into_iter().flatten().collect();
+        let mut given: Vec<ExtractSource> = sources.into_iter().flatten().collect();
         match (given.len(), given.pop()) {
-            (1, Some(Source::Regex { pattern, group })) if group > pattern.groups() => {
+            (1, Some(ExtractSource::Regex { pattern, group })) if group > pattern.groups() => {
                 Err(ExtractError::NoGroup(pattern.groups(), group))
             }
             (1, Some(from)) => Ok(ExtractSpec { from, pick, default }),
@@ -370,11 +372,15 @@ impl From<ExtractSpec> for WrittenExtract {
     fn from(spec: ExtractSpec) -> WrittenExtract {
         let mut written = WrittenExtract { default: spec.default, ..WrittenExtract::default() };
         match spec.from {
-            Source::Regex { pattern, group } => (written.regex, written.group) = (Some(pattern), Some(group)),
-            Source::Json(pointer) => written.json = Some(pointer),
-            Source::Css { select, attribute } => (written.css, written.attribute) = (Some(select), attribute),
-            Source::Header(name) => written.header = Some(FieldName(name)),
-            Source::Cookie(name) => written.cookie = Some(name),
+            ExtractSource::Regex { pattern, group } => {
+                (written.regex, written.group) = (Some(pattern), Some(group))
+            }
+            ExtractSource::Json(pointer) => written.json = Some(pointer),
+            ExtractSource::Css { select, attribute } => {
+                (written.css, written.attribute) = (Some(select), attribute)
+            }
+            ExtractSource::Header(name) => written.header = Some(FieldName(name)),
+            ExtractSource::Cookie(name) => written.cookie = Some(name),
         }
         match spec.pick {
             Pick::Random => written.random = true,

@@ -4,7 +4,7 @@ use super::data::Data;
 use super::secret::Secret;
 use super::state::StateSpec;
 use super::template::{Name, Template, TemplatePart};
-use super::{Piece, Session, SessionError, Text, Value};
+use super::{Session, SessionError, Text, TextPiece, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -83,9 +83,11 @@ impl Names {
     pub fn text(&self, key: &str, template: &Template) -> Result<Text, SessionError> {
         let piece = |part: &TemplatePart| {
             Ok(match part {
-                TemplatePart::Text(text) => Piece::Plain(text.as_str().into()),
-                TemplatePart::Bytes(bytes) => Piece::Bytes(bytes.clone()),
-                TemplatePart::Placeholder { name, escape } => Piece::Value(self.value(key, name)?, *escape),
+                TemplatePart::Text(text) => TextPiece::Plain(text.as_str().into()),
+                TemplatePart::Bytes(bytes) => TextPiece::Bytes(bytes.clone()),
+                TemplatePart::Placeholder { name, escape } => {
+                    TextPiece::Value(self.value(key, name)?, *escape)
+                }
             })
         };
         template.parts().iter().map(piece).collect::<Result<_, _>>().map(Text)

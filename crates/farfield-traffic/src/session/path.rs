@@ -93,7 +93,7 @@ impl Transition {
 
 /// Position of a session on its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct PathProgress {
     /// The place in a list, or the state.
     at: u16,
     /// States that can be gone back to, the last one last.
@@ -113,19 +113,19 @@ impl TransitionRow {
 
 impl StatePath {
     /// The first state of a session.
-    pub fn begin(&self, rng: &mut Stream) -> (Progress, u16) {
+    pub fn begin(&self, rng: &mut Stream) -> (PathProgress, u16) {
         match self {
-            StatePath::List(states) => (Progress::default(), states[0]),
-            StatePath::Choice { table, states } => (Progress::default(), states[table.sample(rng)]),
+            StatePath::List(states) => (PathProgress::default(), states[0]),
+            StatePath::Choice { table, states } => (PathProgress::default(), states[table.sample(rng)]),
             StatePath::Markov { entry, .. } => {
                 let at = entered(entry, rng);
-                (Progress { at, trail: Vec::new() }, at)
+                (PathProgress { at, trail: Vec::new() }, at)
             }
         }
     }
 
     /// The state after the one that `progress` is in; nothing if the session is at its end.
-    pub fn next(&self, progress: &mut Progress, rng: &mut Stream) -> Option<u16> {
+    pub fn next(&self, progress: &mut PathProgress, rng: &mut Stream) -> Option<u16> {
         match self {
             StatePath::List(states) => {
                 progress.at = progress.at.saturating_add(1);

@@ -12,11 +12,11 @@ pub mod server;
 mod wsesslog;
 
 use crate::file::{self, FileError, Load};
-use crate::request::{Page, Request, RequestId, RequestSet, Target};
+use crate::request::{Page, Request, RequestId, RequestSet, RequestTarget};
 use farfield_base::{Duration, Instant};
 use farfield_log::FieldMap;
 pub use har::{recorded_server, recorded_target, scripted_paths};
-use reading::Reading;
+use reading::ReplayAccount;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ pub struct Replay {
     /// Timing of the replay.
     pub timing: ReplayTiming,
     /// Account of what was taken of the recording, and what was not.
-    pub reading: Reading,
+    pub reading: ReplayAccount,
 }
 
 /// A recorded session.
@@ -246,7 +246,7 @@ impl Set {
 
 /// True if a path can be asked for as it was recorded.
 fn sendable(path: &str) -> bool {
-    path.starts_with('/') && path.is_ascii() && Target::try_from(path.to_owned()).is_ok()
+    path.starts_with('/') && path.is_ascii() && RequestTarget::try_from(path.to_owned()).is_ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::field::FieldSpec;
 use super::replay::Replay;
 use super::state::StateSpec;
 use super::{
-    Check, FormOf, Session, SessionError, SessionSpec, State, extract, names, path, template, websocket,
+    Check, FormOf, Session, SessionError, SessionSpec, SessionState, extract, names, path, template,
+    websocket,
 };
 use crate::distribution::Distribution;
 use crate::file::{FileError, Load};
@@ -137,7 +138,7 @@ impl SessionSpec {
         spec: &StateSpec,
         (embedded_first, body): (u32, Option<&template::Template>),
         load: &mut Load<'_>,
-    ) -> Result<State, SessionError> {
+    ) -> Result<SessionState, SessionError> {
         let key = |part: &str| format!("state[{number}].{part}");
         let text = |part: &str, template| names.text(&key(part), template);
         let texts = |part: &str, templates: &[template::Template]| {
@@ -174,7 +175,7 @@ impl SessionSpec {
         let think = spec.think.as_ref().map(|distribution| distribution.resolve(load)).transpose();
         let regexes = spec.check.regex.iter().map(|regex| regex.resolve(&key("check.regex"), names));
         let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
-        Ok(State {
+        Ok(SessionState {
             name: spec.name.as_str().to_owned(),
             websocket: spec.websocket,
             method: match spec.websocket {

@@ -10,7 +10,7 @@ use super::upload::UploadSpec;
 use super::websocket::{self, SocketStep};
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load, read};
-use crate::request::{PartError, Target, method};
+use crate::request::{PartError, RequestTarget, method};
 use farfield_base::TextOrTable;
 use http::Method;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -44,7 +44,7 @@ pub struct StateSpec {
     pub form: Option<FormSpec>,
     /// Targets fetched with GET once the reply is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub embedded: Vec<Target>,
+    pub embedded: Vec<RequestTarget>,
     /// Think time after this page; by default that of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<TimesSpec>,

@@ -55,12 +55,12 @@ fn names_become_numbers() {
     assert_eq!(session.variables, ["item", "token"]);
     let login = &session.states[1];
     assert_eq!(login.method, Method::POST);
-    let plain = |text: &str| Piece::Plain(text.into());
+    let plain = |text: &str| TextPiece::Plain(text.into());
     let body = [
         plain("user="),
-        Piece::Value(Value::Column { data: 0, column: 0 }, Escape::Form),
+        TextPiece::Value(Value::Column { data: 0, column: 0 }, Escape::Form),
         plain("&token="),
-        Piece::Value(Value::Variable(1), Escape::Plain),
+        TextPiece::Value(Value::Variable(1), Escape::Plain),
     ];
     assert_eq!(*login.body.as_ref().expect("a body").0, body);
     assert_eq!((session.states[1].forms_kept.as_slice(), session.states[0].forms_kept.len()), (&[0][..], 0));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// `{ file = "photo.jpg", name = "me.jpg", type = "image/jpeg" }`, or `{ text = "${name}" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "UploadKeys", into = "UploadKeys")]
 pub struct UploadSpec {
     /// The content.
     pub content: ContentSpec,
@@ -36,7 +36,7 @@ pub struct MediaType(String);
 /// The keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct UploadKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,11 +47,11 @@ struct Written {
     media_type: Option<MediaType>,
 }
 
-impl TryFrom<Written> for UploadSpec {
+impl TryFrom<UploadKeys> for UploadSpec {
     type Error = &'static str;
 
-    fn try_from(written: Written) -> Result<UploadSpec, &'static str> {
-        let Written { file, text, name, media_type } = written;
+    fn try_from(written: UploadKeys) -> Result<UploadSpec, &'static str> {
+        let UploadKeys { file, text, name, media_type } = written;
         let content = match (file, text) {
             (Some(file), None) => ContentSpec::File(file),
             (None, Some(text)) => ContentSpec::Text(text),
@@ -61,13 +61,13 @@ impl TryFrom<Written> for UploadSpec {
     }
 }
 
-impl From<UploadSpec> for Written {
-    fn from(UploadSpec { content, name, media_type }: UploadSpec) -> Written {
+impl From<UploadSpec> for UploadKeys {
+    fn from(UploadSpec { content, name, media_type }: UploadSpec) -> UploadKeys {
         let (file, text) = match content {
             ContentSpec::File(file) => (Some(file), None),
             ContentSpec::Text(text) => (None, Some(text)),
         };
-        Written { file, text, name, media_type }
+        UploadKeys { file, text, name, media_type }
     }
 }
 

@@ -4,7 +4,7 @@
 //! of its session. Each of these states is a page of its own, with a sample, a think time and checks.
 
 use super::SessionError;
-use super::extract::Source;
+use super::extract::ExtractSource;
 use super::state::StateSpec;
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,9 @@ pub(super) fn check(key: &str, state: &StateSpec, step: SocketStep) -> Result<()
         let part = if state.check.is_empty() { "extract" } else { "check" };
         return refuse(part, format!("no message is awaited with `websocket = \"{name}\"`; leave it out"));
     }
-    let of_heads = |source: &Source| matches!(source, Source::Header(_) | Source::Cookie(_));
-    let of_bodies = |source: &Source| !of_heads(source);
+    let of_heads =
+        |source: &ExtractSource| matches!(source, ExtractSource::Header(_) | ExtractSource::Cookie(_));
+    let of_bodies = |source: &ExtractSource| !of_heads(source);
     if is_open
         && let Some(name) = state.extract.iter().find(|(_, own)| of_bodies(&own.from)).map(|(name, _)| name)
     {

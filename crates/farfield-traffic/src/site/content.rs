@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// The contents of a site.
 #[derive(Debug)]
-pub struct Contents<'a> {
+pub struct SiteContents<'a> {
     site: &'a Site,
     /// The page that an object is, if any.
     page_of: Vec<Option<&'a SitePage>>,
@@ -23,12 +23,12 @@ const STREAMS: u64 = 1 << 41;
 /// Bytes drawn at once.
 const BLOCK: usize = 64 * 1024;
 
-impl<'a> Contents<'a> {
+impl<'a> SiteContents<'a> {
     /// The contents of `site`.
-    pub fn new(site: &'a Site) -> Contents<'a> {
+    pub fn new(site: &'a Site) -> SiteContents<'a> {
         let mut page_of = vec![None; site.objects().len()];
         site.pages().iter().for_each(|page| page_of[page.object as usize] = Some(page));
-        Contents { site, page_of }
+        SiteContents { site, page_of }
     }
 
     /// Writes the object at place `object`: as many bytes as its size says.
@@ -92,7 +92,7 @@ fn filled(size: u64, mut stream: Stream, to: &mut dyn Write, shape: fn(&mut [u8]
 mod tests {
     use super::*;
     use crate::site::html::{Reference, references};
-    use crate::site::{Link, Object};
+    use crate::site::{Object, PageLink};
     use farfield_base::{Bytes, Duration};
 
     fn site(page_size: u64, sizes: &[u64]) -> Site {
@@ -103,14 +103,14 @@ mod tests {
         };
         let all: Vec<u64> = std::iter::once(page_size).chain(sizes.iter().copied()).collect();
         let objects: Vec<Object> = all.iter().enumerate().map(object).collect();
-        let links = vec![Link { page: 0, weight: 1.0 }];
+        let links = vec![PageLink { page: 0, weight: 1.0 }];
         let embedded = (1..objects.len() as u32).collect();
         Site::new(7, objects, vec![SitePage::new(0, 1.0, embedded, links)], None).expect("a site")
     }
 
     fn content(site: &Site, object: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
-        Contents::new(site).write(object, &mut bytes).expect("a Vec takes all");
+        SiteContents::new(site).write(object, &mut bytes).expect("a Vec takes all");
         bytes
     }
 

@@ -3,7 +3,7 @@
 //! Opening and writing files is left to the caller; names and texts are made here.
 
 use super::html::{self, Reference};
-use super::{Link, Object, ObjectKind, Site, SiteError, SitePage, path};
+use super::{Object, ObjectKind, PageLink, Site, SiteError, SitePage, path};
 use farfield_base::{Bytes, Duration};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,12 +42,12 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
         })
         .collect();
     let place: BTreeMap<&str, u32> = objects.iter().map(|o| o.path.as_str()).zip(0..).collect();
-    let found: Vec<Found> = files
+    let found: Vec<PageObjects> = files
         .iter()
         .zip(&objects)
         .map(|(file, object)| match &file.html {
-            Some(text) => Found::in_page(text, &object.path, &place),
-            None => Found::default(),
+            Some(text) => PageObjects::in_page(text, &object.path, &place),
+            None => PageObjects::default(),
         })
         .collect();
     let linked: BTreeSet<u32> = found.iter().flat_map(|found| found.links.iter().copied()).collect();
@@ -60,9 +60,9 @@ pub fn read(mut files: Vec<FoundFile>) -> Result<Site, SiteError> {
     let page_of: BTreeMap<u32, u32> = pages.iter().copied().zip(0..).collect();
     let alone = |at: &&u32| found[**at as usize].embedded.is_empty();
     let pages = pages.iter().map(|at| {
-        let Found { embedded, links } = &found[*at as usize];
+        let PageObjects { embedded, links } = &found[*at as usize];
         let embedded = embedded.iter().filter(alone).copied().collect();
-        let links = links.iter().map(|to| Link { page: page_of[to], weight: 1.0 }).collect();
+        let links = links.iter().map(|to| PageLink { page: page_of[to], weight: 1.0 }).collect();
         SitePage::new(*at, 1.0, embedded, links)
     });
     Site::new(0, objects.clone(), pages.collect(), None)
@@ -79,14 +79,14 @@ pub fn named(html: &str, own: &str) -> impl Iterator<Item = String> {
 
 /// Indices of the objects that a page names, each once and in order.
 #[derive(Debug, Default)]
-struct Found {
+struct PageObjects {
     embedded: Vec<u32>,
     links: Vec<u32>,
 }
 
-impl Found {
-    fn in_page(text: &str, own: &str, place: &BTreeMap<&str, u32>) -> Found {
-        let mut found = Found::default();
+impl PageObjects {
+    fn in_page(text: &str, own: &str, place: &BTreeMap<&str, u32>) -> PageObjects {
+        let mut found = PageObjects::default();
         let mut seen = BTreeSet::new();
         for reference in html::references(text) {
             let (to, list, is_link) = match &reference {

@@ -4,7 +4,7 @@
 use super::html;
 use super::matching;
 use super::model::{RequestSizes, SiteModel, Sizes};
-use super::{Link, Object, ObjectKind, Site, SiteError, SitePage};
+use super::{Object, ObjectKind, PageLink, Site, SiteError, SitePage};
 use crate::alias::AliasTable;
 use crate::distribution::Distribution;
 use farfield_base::random::{Purpose, Seed, Stream};
@@ -201,7 +201,7 @@ fn twelve_digits(share: f64) -> f64 {
 }
 
 /// Links of each page: to different pages, the more popular the likelier, each followed alike.
-fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<Link>>, SiteError> {
+fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<PageLink>>, SiteError> {
     let mut links = vec![Vec::new(); popularity.len()];
     let Some(distribution) = &model.links else { return Ok(links) };
     let table = AliasTable::new(popularity).map_err(|_| SiteError::Empty)?;
@@ -219,7 +219,7 @@ fn links(model: &SiteModel, seed: Seed, popularity: &[f64]) -> Result<Vec<Vec<Li
 }
 
 /// `wanted` different pages of `pages`, none of them `page`: drawn, and the last of very many in order.
-fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) -> Vec<Link> {
+fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) -> Vec<PageLink> {
     let mut found: Vec<u32> = Vec::with_capacity(wanted);
     for _ in 0..20 * wanted {
         if found.len() == wanted {
@@ -237,7 +237,7 @@ fn targets(page: u32, wanted: usize, pages: u32, mut draw: impl FnMut() -> u32) 
             found.push(other);
         }
     }
-    found.into_iter().map(|page| Link { page, weight: 1.0 }).collect()
+    found.into_iter().map(|page| PageLink { page, weight: 1.0 }).collect()
 }
 
 /// Enlarges each page to the names that it must hold.

@@ -24,14 +24,14 @@ use serde::{Deserialize, Serialize};
 
 /// A model of sites as written: valid, but files that its distributions name have not been read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "SiteModelKeys", into = "SiteModelKeys")]
 pub struct SiteModelSpec {
-    written: Written,
+    written: SiteModelKeys,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
+struct SiteModelKeys {
     #[serde(default)]
     pages: u32,
     #[serde(default)]
@@ -254,10 +254,10 @@ fn pareto(shape: f64, from: Bytes) -> Result<(), ModelError> {
     if shape.is_finite() && shape > 0.0 && from.0 > 0 { Ok(()) } else { Err(ModelError::Pareto) }
 }
 
-impl TryFrom<Written> for SiteModelSpec {
+impl TryFrom<SiteModelKeys> for SiteModelSpec {
     type Error = ModelError;
 
-    fn try_from(written: Written) -> Result<SiteModelSpec, ModelError> {
+    fn try_from(written: SiteModelKeys) -> Result<SiteModelSpec, ModelError> {
         let counts = [written.pages, written.documents, written.embedded_objects.unwrap_or(0)];
         if written.pages == 0 && written.documents == 0 {
             return Err(ModelError::Empty);
@@ -296,8 +296,8 @@ impl TryFrom<Written> for SiteModelSpec {
     }
 }
 
-impl From<SiteModelSpec> for Written {
-    fn from(spec: SiteModelSpec) -> Written {
+impl From<SiteModelSpec> for SiteModelKeys {
+    fn from(spec: SiteModelSpec) -> SiteModelKeys {
         spec.written
     }
 }

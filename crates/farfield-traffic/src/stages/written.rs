@@ -15,40 +15,40 @@ struct Table<L> {
     name: Option<String>,
     #[serde(rename = "for")]
     lasts: Option<Duration>,
-    to: Option<Written<L>>,
+    to: Option<LevelKeys<L>>,
 }
 
 /// A level as text or number.
-struct Written<L>(L);
+struct LevelKeys<L>(L);
 
 struct TextOrNumber<L>(PhantomData<L>);
 
 impl<L: Level> Visitor<'_> for TextOrNumber<L> {
-    type Value = Written<L>;
+    type Value = LevelKeys<L>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a level such as {}", L::EXAMPLE)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Written<L>, E> {
-        L::read(text).map(Written).map_err(E::custom)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<LevelKeys<L>, E> {
+        L::read(text).map(LevelKeys).map_err(E::custom)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Written<L>, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<LevelKeys<L>, E> {
         self.visit_str(&number.to_string())
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Written<L>, E> {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<LevelKeys<L>, E> {
         self.visit_str(&number.to_string())
     }
 
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Written<L>, E> {
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<LevelKeys<L>, E> {
         self.visit_str(&number.to_string())
     }
 }
 
-impl<'de, L: Level> Deserialize<'de> for Written<L> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written<L>, D::Error> {
+impl<'de, L: Level> Deserialize<'de> for LevelKeys<L> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LevelKeys<L>, D::Error> {
         deserializer.deserialize_any(TextOrNumber(PhantomData))
     }
 }
@@ -72,7 +72,7 @@ impl<'de, L: Level> Visitor<'de> for TextOrList<L> {
         let stage = |Table { name, lasts, to }| {
             let example = format!("{{ for = \"1m\", to = {} }}", L::EXAMPLE);
             let lacks = |key| format!("a stage has no `{key}`; write it as in {example}");
-            let Written(to) = to.ok_or_else(|| lacks("to"))?;
+            let LevelKeys(to) = to.ok_or_else(|| lacks("to"))?;
             Ok(Stage { name, lasts: lasts.ok_or_else(|| lacks("for"))?, to })
         };
         let stages: Result<Vec<_>, String> = tables.into_iter().map(stage).collect();

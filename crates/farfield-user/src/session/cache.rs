@@ -27,7 +27,7 @@ pub(crate) struct Kept {
 
 /// The kind of request for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum Revalidation {
     /// Not at all: it is fresh.
     Not,
     /// With these header lines, if it has changed.
@@ -36,12 +36,12 @@ pub(crate) enum Ask {
 
 impl Cache {
     /// The kind of request for the object of this `key`.
-    pub fn ask(&self, key: u64, now: Instant) -> Ask {
+    pub fn ask(&self, key: u64, now: Instant) -> Revalidation {
         let Some((_, kept)) = self.objects.iter().find(|(own, _)| *own == key) else {
-            return Ask::With(Vec::new());
+            return Revalidation::With(Vec::new());
         };
         if kept.fresh_until > now {
-            return Ask::Not;
+            return Revalidation::Not;
         }
         // RFC 9110 section 13.1.3: with both, the one that is stronger is sent; a client may send both.
         let mut lines = Vec::new();
@@ -50,7 +50,7 @@ impl Cache {
                 lines.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
             }
         }
-        Ask::With(lines)
+        Revalidation::With(lines)
     }
 
     /// Keeps an object that came, or was said not to have changed: then it keeps validators that were not
@@ -172,18 +172,21 @@ mod tests {
     #[test]
     fn what_is_stale_is_asked_about() {
         let mut cache = Cache::default();
-        assert_eq!(cache.ask(1, at(100)), Ask::With(Vec::new()));
+        assert_eq!(cache.ask(1, at(100)), Revalidation::With(Vec::new()));
         let object =
             kept("Cache-Control: max-age=10\r\nETag: \"a\"\r\nLast-Modified: then\r\n").expect("kept");
         cache.keep(1, object, false);
-        assert_eq!(cache.ask(1, at(109)), Ask::Not);
+        assert_eq!(cache.ask(1, at(109)), Revalidation::Not);
         let lines = b"If-None-Match: \"a\"\r\nIf-Modified-Since: then\r\n".to_vec();
-        assert_eq!(cache.ask(1, at(110)), Ask::With(lines.clone()));
+        assert_eq!(cache.ask(1, at(110)), Revalidation::With(lines.clone()));
         cache.keep(1, kept("Cache-Control: max-age=5\r\n").expect("kept"), true);
-        assert_eq!((cache.ask(1, at(104)), cache.ask(1, at(105))), (Ask::Not, Ask::With(lines)));
+        assert_eq!(
+            (cache.ask(1, at(104)), cache.ask(1, at(105))),
+            (Revalidation::Not, Revalidation::With(lines))
+        );
         for key in 2..=1 + OBJECTS_MAX as u64 {
             cache.keep(key, kept("ETag: x\r\n").expect("kept"), false);
         }
-        assert_eq!((cache.objects.len(), cache.ask(1, at(0))), (OBJECTS_MAX, Ask::With(Vec::new())));
+        assert_eq!((cache.objects.len(), cache.ask(1, at(0))), (OBJECTS_MAX, Revalidation::With(Vec::new())));
     }
 }

@@ -3,7 +3,7 @@
 use super::find;
 use super::text::{Fillable, Filling, TextContext};
 use bytes::BytesMut;
-use farfield_traffic::session::extract::Wanted;
+use farfield_traffic::session::extract::HeaderCheck;
 use farfield_traffic::session::query::Lookup;
 use farfield_traffic::session::wanted::WantedValue;
 use farfield_traffic::session::{Check, Text};
@@ -127,8 +127,8 @@ impl Unmet {
             _ => {
                 let (name, wanted) = check.spec.header.iter().nth(self.place).expect("the check is there");
                 let what = match wanted {
-                    Wanted::Present(there) => format!("{} = {there}", name.as_str()),
-                    Wanted::Value(value) => format!("{} = {value:?}", name.as_str()),
+                    HeaderCheck::Present(there) => format!("{} = {there}", name.as_str()),
+                    HeaderCheck::Value(value) => format!("{} = {value:?}", name.as_str()),
                 };
                 (what, None)
             }

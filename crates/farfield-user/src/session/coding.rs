@@ -29,11 +29,11 @@ pub(super) enum Coding {
 
 /// The content is not in its coding, or that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wrong;
+pub(super) struct ContentCodingError;
 
 impl Coding {
     /// The coding that the fields of a head name; nothing if the content is as it is.
-    pub fn of(fields: Fields<'_>) -> Result<Option<Coding>, Wrong> {
+    pub fn of(fields: Fields<'_>) -> Result<Option<Coding>, ContentCodingError> {
         let mut coding = None;
         let listed = fields.named("content-encoding").flat_map(|value| value.split(|byte| *byte == b','));
         for name in listed.map(<[u8]>::trim_ascii) {
@@ -44,10 +44,10 @@ impl Coding {
                 () if is("deflate") => Coding::Deflate,
                 () if is("br") => Coding::Brotli,
                 () if is("zstd") => Coding::Zstd,
-                () => return Err(Wrong),
+                () => return Err(ContentCodingError),
             };
             if coding.replace(this).is_some() {
-                return Err(Wrong);
+                return Err(ContentCodingError);
             }
         }
         Ok(coding)
@@ -159,7 +159,7 @@ impl Decoder {
     }
 
     /// The content is over: whether it was all in its coding, as far as it was looked at.
-    pub fn finish(&mut self) -> Result<(), Wrong> {
+    pub fn finish(&mut self) -> Result<(), ContentCodingError> {
         if self.room == 0 || self.coded_bytes == 0 {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Decoder {
             Stream::Deflate | Stream::Full => false,
             Stream::Inflate { over, .. } | Stream::Zstd { over, .. } => *over,
         };
-        if whole && !self.wrong { Ok(()) } else { Err(Wrong) }
+        if whole && !self.wrong { Ok(()) } else { Err(ContentCodingError) }
     }
 }
 
@@ -187,10 +187,10 @@ fn through<D: Write>(
     bytes: &[u8],
     sink: impl Fn(&mut D) -> &mut Sink,
     out: &mut Vec<u8>,
-) -> Result<(), Wrong> {
+) -> Result<(), ContentCodingError> {
     let read = decoder.write_all(bytes).and_then(|()| decoder.flush());
     *out = std::mem::take(&mut sink(decoder).out);
-    read.map_err(|_| Wrong)
+    read.map_err(|_| ContentCodingError)
 }
 
 /// RFC 9110 section 8.4.1.2: deflate is the zlib format (RFC 1950), and some send the bare deflate format
@@ -207,12 +207,13 @@ fn inflate(
     bytes: &[u8],
     room: usize,
     out: &mut Vec<u8>,
-) -> Result<(), Wrong> {
+) -> Result<(), ContentCodingError> {
     let mut rest = bytes;
     while !*over && out.len() < room {
         out.reserve(STEP_BYTES);
         let before = (inner.total_in(), out.len());
-        let status = inner.decompress_vec(rest, out, FlushDecompress::None).map_err(|_| Wrong)?;
+        let status =
+            inner.decompress_vec(rest, out, FlushDecompress::None).map_err(|_| ContentCodingError)?;
         let taken = (inner.total_in() - before.0) as usize;
         rest = &rest[taken..];
         *over = status == Status::StreamEnd;
@@ -229,11 +230,11 @@ fn unzstd(
     bytes: &[u8],
     room: usize,
     out: &mut Vec<u8>,
-) -> Result<(), Wrong> {
+) -> Result<(), ContentCodingError> {
     let mut rest = bytes;
     let mut step = [0; STEP_BYTES];
     while out.len() < room {
-        let status = inner.run_on_buffers(rest, &mut step).map_err(|_| Wrong)?;
+        let status = inner.run_on_buffers(rest, &mut step).map_err(|_| ContentCodingError)?;
         rest = &rest[status.bytes_read..];
         out.extend_from_slice(&step[..status.bytes_written]);
         // Frames may follow one another (RFC 8878 section 3).
@@ -304,7 +305,7 @@ mod tests {
         coding: Coding,
         pieces: impl IntoIterator<Item = &'b [u8]>,
         room: usize,
-    ) -> (Vec<u8>, Result<(), Wrong>) {
+    ) -> (Vec<u8>, Result<(), ContentCodingError>) {
         let mut decoder = Decoder::new(coding, room);
         let content = pieces.into_iter().flat_map(|piece| decoder.read(piece)).collect();
         (content, decoder.finish())
@@ -339,9 +340,9 @@ mod tests {
         for coding in ALL {
             let bytes = coded(coding, &content);
             let short = decoded(coding, [&bytes[..bytes.len() / 2]], 1 << 20);
-            assert_eq!(short.1, Err(Wrong), "{coding:?} cut short");
+            assert_eq!(short.1, Err(ContentCodingError), "{coding:?} cut short");
             let garbled = decoded(coding, [&b"<html>not coded at all</html>"[..]], 1 << 20);
-            assert_eq!(garbled.1, Err(Wrong), "{coding:?} that is none");
+            assert_eq!(garbled.1, Err(ContentCodingError), "{coding:?} that is none");
             assert_eq!(decoded(coding, [], 1 << 20), (Vec::new(), Ok(())), "{coding:?} of nothing");
         }
     }
@@ -406,12 +407,16 @@ mod tests {
         let zstd = |log: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 1 | 1 << 1 | 3 << 3, 0, 0, b'a'];
         assert_eq!(decoded(Coding::Zstd, [&zstd(23)[..]], 100), (b"aaa".to_vec(), Ok(())));
         for log in [24, 27, 31] {
-            assert_eq!(decoded(Coding::Zstd, [&zstd(log)[..]], 100), (Vec::new(), Err(Wrong)), "2^{log}");
+            assert_eq!(
+                decoded(Coding::Zstd, [&zstd(log)[..]], 100),
+                (Vec::new(), Err(ContentCodingError)),
+                "2^{log}"
+            );
         }
         // Brotli has windows of 16 MiB at most; larger ones are an extension, which begins with bits that the
         // RFC leaves invalid (section 9.1).
         let large = [&[0x11, 30][..], &brotli_bomb(1)].concat();
-        assert_eq!(decoded(Coding::Brotli, [&large[..]], 100), (Vec::new(), Err(Wrong)));
+        assert_eq!(decoded(Coding::Brotli, [&large[..]], 100), (Vec::new(), Err(ContentCodingError)));
     }
 
     #[test]

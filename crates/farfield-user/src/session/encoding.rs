@@ -22,7 +22,7 @@ pub(crate) enum Encoding {
 
 /// A name with what is sent for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct EncodedField<'a> {
     pub name: &'a str,
     /// The text, or the file's bytes.
     pub value: Cow<'a, [u8]>,
@@ -42,7 +42,7 @@ impl FileHeader<'static> {
         FileHeader { name: Cow::Borrowed(b""), media_type: "application/octet-stream" };
 }
 
-impl Entry<'_> {
+impl EncodedField<'_> {
     /// Its name and value for people to read: of a file, its name and size.
     pub fn in_words(&self) -> (String, String) {
         let value = match &self.file {
@@ -73,7 +73,7 @@ impl Encoding {
     }
 
     /// Writes the body, and says what its media type is.
-    pub fn write(self, entries: &[Entry<'_>], out: &mut BytesMut) -> Cow<'static, str> {
+    pub fn write(self, entries: &[EncodedField<'_>], out: &mut BytesMut) -> Cow<'static, str> {
         match self {
             Encoding::Url => {
                 url(entries, out);
@@ -93,7 +93,7 @@ impl Encoding {
 }
 
 /// `application/x-www-form-urlencoded`, which is also the query of a form that is sent with GET.
-fn url(entries: &[Entry<'_>], out: &mut BytesMut) {
+fn url(entries: &[EncodedField<'_>], out: &mut BytesMut) {
     for (place, entry) in entries.iter().enumerate() {
         if place > 0 {
             out.put_u8(b'&');
@@ -104,7 +104,7 @@ fn url(entries: &[Entry<'_>], out: &mut BytesMut) {
     }
 }
 
-fn multipart(entries: &[Entry<'_>], boundary: &str, out: &mut BytesMut) {
+fn multipart(entries: &[EncodedField<'_>], boundary: &str, out: &mut BytesMut) {
     for entry in entries {
         out.put_slice(format!("--{boundary}\r\nContent-Disposition: form-data; name=\"").as_bytes());
         quoted(&with_line_ends(entry.name.as_bytes()), out);
@@ -138,7 +138,7 @@ fn quoted(name: &[u8], out: &mut BytesMut) {
     }
 }
 
-fn plain(entries: &[Entry<'_>], out: &mut BytesMut) {
+fn plain(entries: &[EncodedField<'_>], out: &mut BytesMut) {
     for entry in entries {
         out.put_slice(&with_line_ends(entry.name.as_bytes()));
         out.put_u8(b'=');
@@ -148,7 +148,7 @@ fn plain(entries: &[Entry<'_>], out: &mut BytesMut) {
 }
 
 /// A line that no value has in it. The same entries have the same one, so that a run can be had again.
-fn boundary(entries: &[Entry<'_>]) -> String {
+fn boundary(entries: &[EncodedField<'_>]) -> String {
     let free = |boundary: &String| {
         entries.iter().all(|entry| memchr::memmem::find(&entry.value, boundary.as_bytes()).is_none())
     };
@@ -181,16 +181,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text<'a>(name: &'a str, value: &'a str) -> Entry<'a> {
-        Entry { name, value: value.as_bytes().into(), file: None }
+    fn text<'a>(name: &'a str, value: &'a str) -> EncodedField<'a> {
+        EncodedField { name, value: value.as_bytes().into(), file: None }
     }
 
-    fn file<'a>(name: &'a str, value: &'a [u8], called: &'a str) -> Entry<'a> {
+    fn file<'a>(name: &'a str, value: &'a [u8], called: &'a str) -> EncodedField<'a> {
         let header = FileHeader { name: called.as_bytes().into(), media_type: "image/png" };
-        Entry { name, value: value.into(), file: Some(header) }
+        EncodedField { name, value: value.into(), file: Some(header) }
     }
 
-    fn written(encoding: Encoding, entries: &[Entry<'_>]) -> (String, Vec<u8>) {
+    fn written(encoding: Encoding, entries: &[EncodedField<'_>]) -> (String, Vec<u8>) {
         let mut out = BytesMut::new();
         let media_type = encoding.write(entries, &mut out);
         (media_type.into_owned(), out.to_vec())
@@ -254,7 +254,7 @@ mod tests {
         ) {
             let likely = format!("\r\n------farfield-form-{likely}\r\n");
             let values: Vec<Vec<u8>> = values.into_iter().map(|value| [likely.as_bytes(), &value].concat()).collect();
-            let entries: Vec<Entry<'_>> = values.iter().map(|value| file("f", value, "x")).collect();
+            let entries: Vec<EncodedField<'_>> = values.iter().map(|value| file("f", value, "x")).collect();
             let (media_type, body) = written(Encoding::Multipart, &entries);
             let boundary = media_type.split_once("boundary=").expect("a boundary").1;
             let line = format!("\r\n--{boundary}");

@@ -6,7 +6,7 @@
 //! that fails everything costs no more from then on than the note itself.
 
 use super::mask::Mask;
-use super::request::Written;
+use super::request::RequestBytes;
 use farfield_base::{Cause, Detail, Instant, KeptExchange, Note, Outcome, SessionFailure};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
@@ -44,7 +44,7 @@ pub(crate) struct Failed<'a> {
     /// Detail of a failure of the connection or of the reply.
     pub detail: Option<&'a Arc<Detail>>,
     /// The request, if it could be written.
-    pub request: Option<&'a Written>,
+    pub request: Option<&'a RequestBytes>,
     /// The reply's head as [`head`] writes it.
     pub head: &'a [u8],
     /// The part of its body that was kept.

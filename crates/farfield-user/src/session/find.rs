@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 const PARSER_BYTES_MAX: usize = 4 << 20;
 
 /// A query for a value in a body, its holes filled.
-pub(crate) enum Finding<'a> {
+pub(crate) enum BodyQuery<'a> {
     /// This group of each match.
     Regex(Cow<'a, Pattern>, usize),
     /// The target of the pointer.
@@ -29,16 +29,16 @@ pub(crate) enum Finding<'a> {
     Css(Cow<'a, Css>, Option<&'a str>),
 }
 
-impl<'a> Finding<'a> {
+impl<'a> BodyQuery<'a> {
     /// The query for a value from `source`; nothing where that is not in the body, or its query is none.
-    pub fn of(source: &'a ValueSource, filling: &mut Filling<'_>) -> Option<Finding<'a>> {
+    pub fn of(source: &'a ValueSource, filling: &mut Filling<'_>) -> Option<BodyQuery<'a>> {
         match source {
             ValueSource::Regex { pattern, group } => {
-                filling.query(pattern).map(|pattern| Finding::Regex(pattern, *group))
+                filling.query(pattern).map(|pattern| BodyQuery::Regex(pattern, *group))
             }
-            ValueSource::Json(pointer) => filling.query(pointer).map(Finding::Json),
+            ValueSource::Json(pointer) => filling.query(pointer).map(BodyQuery::Json),
             ValueSource::Css { select, attribute } => {
-                filling.query(select).map(|select| Finding::Css(select, attribute.as_deref()))
+                filling.query(select).map(|select| BodyQuery::Css(select, attribute.as_deref()))
             }
             ValueSource::Header(_) | ValueSource::Cookie(_) => None,
         }
@@ -47,9 +47,9 @@ impl<'a> Finding<'a> {
     /// The value in `body`, if there is one.
     pub fn find(&self, body: &[u8], pick: Pick, rng: &mut Stream) -> Option<Box<[u8]>> {
         match self {
-            Finding::Regex(pattern, group) => by_regex(pattern.regex(), *group, body, pick, rng),
-            Finding::Json(pointer) => by_json(pointer, body, pick, rng),
-            Finding::Css(select, attribute) => {
+            BodyQuery::Regex(pattern, group) => by_regex(pattern.regex(), *group, body, pick, rng),
+            BodyQuery::Json(pointer) => by_json(pointer, body, pick, rng),
+            BodyQuery::Css(select, attribute) => {
                 let found = by_css(select, *attribute, body, wanted(pick));
                 picked(found.iter().map(|text| text.as_bytes()), pick, rng)
             }
@@ -201,7 +201,7 @@ pub(crate) fn parse<'h, 's>(
 mod tests {
     use super::*;
     use farfield_base::random::{Purpose, Seed};
-    use farfield_traffic::session::extract::{ExtractSpec, Source};
+    use farfield_traffic::session::extract::{ExtractSource, ExtractSpec};
     use std::collections::BTreeSet;
 
     const PAGE: &str = "<html><body><form id=login><input type=hidden name=csrf value='a&amp;b&#39;'>\
@@ -213,14 +213,14 @@ mod tests {
         let spec: ExtractSpec = toml::from_str(toml).expect(toml);
         let fixed = "a query without holes";
         let finding = match &spec.from {
-            Source::Regex { pattern, group } => {
-                Finding::Regex(Cow::Borrowed(pattern.fixed().expect(fixed)), *group)
+            ExtractSource::Regex { pattern, group } => {
+                BodyQuery::Regex(Cow::Borrowed(pattern.fixed().expect(fixed)), *group)
             }
-            Source::Json(pointer) => Finding::Json(Cow::Borrowed(pointer.fixed().expect(fixed))),
-            Source::Css { select, attribute } => {
-                Finding::Css(Cow::Borrowed(select.fixed().expect(fixed)), attribute.as_deref())
+            ExtractSource::Json(pointer) => BodyQuery::Json(Cow::Borrowed(pointer.fixed().expect(fixed))),
+            ExtractSource::Css { select, attribute } => {
+                BodyQuery::Css(Cow::Borrowed(select.fixed().expect(fixed)), attribute.as_deref())
             }
-            Source::Header(_) | Source::Cookie(_) => return None,
+            ExtractSource::Header(_) | ExtractSource::Cookie(_) => return None,
         };
         finding.find(body.as_bytes(), spec.pick, rng)
     }

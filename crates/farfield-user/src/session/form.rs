@@ -3,7 +3,7 @@
 //! Not done: images as buttons, buttons that say how or where to send, fields that stand outside of their
 //! form.
 
-use super::encoding::{Encoding, Entry, FileHeader};
+use super::encoding::{EncodedField, Encoding, FileHeader};
 use super::find::parse;
 use farfield_base::random::Stream;
 use farfield_traffic::session::FormOf;
@@ -73,7 +73,7 @@ impl FormParts {
 
 /// A form while it is read. Only the one that is wanted counts.
 #[derive(Default)]
-struct Reading {
+struct FormReading {
     /// Its number, from 1.
     wanted: usize,
     forms: usize,
@@ -109,8 +109,8 @@ impl Form {
 
     /// The form of this number, from 1, of those that `parts` select in `html`.
     fn nth(html: &[u8], parts: &FormParts, wanted: usize) -> Option<Form> {
-        let reading = RefCell::new(Reading { wanted, ..Reading::default() });
-        let on = |handle: fn(&mut Reading, &Element<'_, '_>)| {
+        let reading = RefCell::new(FormReading { wanted, ..FormReading::default() });
+        let on = |handle: fn(&mut FormReading, &Element<'_, '_>)| {
             let reading = &reading;
             ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
                 handle(&mut reading.borrow_mut(), element);
@@ -122,16 +122,16 @@ impl Form {
             Ok(())
         };
         let handlers = [
-            (&parts.form, on(Reading::form)),
-            (&parts.input, on(Reading::input)),
-            (&parts.button, on(Reading::button)),
-            (&parts.textarea, on(Reading::textarea).text(text)),
-            (&parts.select, on(Reading::select)),
-            (&parts.option, on(Reading::option).text(text)),
+            (&parts.form, on(FormReading::form)),
+            (&parts.input, on(FormReading::input)),
+            (&parts.button, on(FormReading::button)),
+            (&parts.textarea, on(FormReading::textarea).text(text)),
+            (&parts.select, on(FormReading::select)),
+            (&parts.option, on(FormReading::option).text(text)),
         ];
         // HTML that cannot be parsed to its end is as good as the part that was read.
         let _ = parse(html, handlers);
-        let Reading { forms, mut form, .. } = reading.into_inner();
+        let FormReading { forms, mut form, .. } = reading.into_inner();
         for Field { value, .. } in &mut form.fields {
             if let Some(text) = value.strip_prefix(UNDECODED) {
                 *value = htmlize::unescape(text.trim()).into_owned();
@@ -148,10 +148,10 @@ impl Form {
     /// `left_out`, and with the button that is pressed.
     pub fn entries<'a>(
         &'a self,
-        given: &[Entry<'a>],
+        given: &[EncodedField<'a>],
         left_out: &[String],
         submit: Option<&'a str>,
-    ) -> Vec<Entry<'a>> {
+    ) -> Vec<EncodedField<'a>> {
         let mut entries = Vec::with_capacity(self.fields.len() + given.len() + 1);
         // In one pass, however many fields a page has.
         let mut stood = vec![false; given.len()];
@@ -175,7 +175,7 @@ impl Form {
         if let Some(name) = submit {
             let button = self.buttons.iter().find(|(own, _)| own == name);
             let value = button.map_or(&[][..], |(_, value)| value.as_bytes()).into();
-            entries.push(Entry { name, value, file: None });
+            entries.push(EncodedField { name, value, file: None });
         }
         entries
     }
@@ -215,9 +215,9 @@ impl Form {
 
 impl Field {
     /// As it is sent where nothing is given.
-    fn entry(&self) -> Entry<'_> {
+    fn entry(&self) -> EncodedField<'_> {
         let Field { name, value, file } = self;
-        Entry { name, value: value.as_bytes().into(), file: file.then_some(FileHeader::NONE) }
+        EncodedField { name, value: value.as_bytes().into(), file: file.then_some(FileHeader::NONE) }
     }
 }
 
@@ -226,7 +226,7 @@ const UNDECODED: char = '\u{1}';
 /// A value of which no blank may be lost.
 const VERBATIM: char = '\u{2}';
 
-impl Reading {
+impl FormReading {
     fn form(&mut self, element: &Element<'_, '_>) {
         self.forms += 1;
         if self.forms == self.wanted {
@@ -342,12 +342,12 @@ mod tests {
     }
 
     fn sent(html: &str, given: &[(&'static str, &'static str)], submit: Option<&str>) -> String {
-        let entry = |(name, value): &(&'static str, &'static str)| Entry {
+        let entry = |(name, value): &(&'static str, &'static str)| EncodedField {
             name,
             value: value.as_bytes().into(),
             file: None,
         };
-        let given: Vec<Entry<'_>> = given.iter().map(entry).collect();
+        let given: Vec<EncodedField<'_>> = given.iter().map(entry).collect();
         let mut out = BytesMut::new();
         let form = form(html, "form").expect("a form");
         form.encoding.write(&form.entries(&given, &[], submit), &mut out);

@@ -85,7 +85,7 @@ impl CookieHost {
 
 /// A request that cookies go with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a, 't> {
+pub(crate) struct CookieQuery<'a, 't> {
     pub host: &'a CookieHost,
     /// Path and query.
     pub target: &'t [u8],
@@ -130,7 +130,7 @@ pub(crate) struct Setter<'a> {
 
 /// Why a cookie is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum CookieRefusal {
     /// It has no name, or no `=`.
     Nameless,
     /// Name and value, or its path, are longer than this.
@@ -143,18 +143,18 @@ pub(crate) enum Refusal {
     NotSecure,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for CookieRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Nameless => f.write_str("it has no name and value (RFC 6265 section 5.2)"),
-            Refusal::TooLong(most) => {
+            CookieRefusal::Nameless => f.write_str("it has no name and value (RFC 6265 section 5.2)"),
+            CookieRefusal::TooLong(most) => {
                 write!(f, "it is longer than {most} bytes (RFC 6265 section 6.1)")
             }
-            Refusal::Controls => f.write_str("there are control characters in it"),
-            Refusal::OtherHost(domain) => {
+            CookieRefusal::Controls => f.write_str("there are control characters in it"),
+            CookieRefusal::OtherHost(domain) => {
                 write!(f, "its Domain, {domain}, is not the server's (RFC 6265 section 5.3, step 6)")
             }
-            Refusal::NotSecure => {
+            CookieRefusal::NotSecure => {
                 f.write_str("it is Secure, and the server is asked over plain HTTP; ask it over https")
             }
         }
@@ -179,20 +179,20 @@ impl Jar {
     }
 
     /// Takes what a Set-Cookie field says (sections 5.2 and 5.3), or says why not.
-    pub fn set(&mut self, field: &[u8], setter: Setter<'_>) -> Result<(), Refusal> {
+    pub fn set(&mut self, field: &[u8], setter: Setter<'_>) -> Result<(), CookieRefusal> {
         let mut parts = field.split(|byte| *byte == b';');
         let pair = parts.next().unwrap_or_default();
-        let equals = pair.iter().position(|byte| *byte == b'=').ok_or(Refusal::Nameless)?;
+        let equals = pair.iter().position(|byte| *byte == b'=').ok_or(CookieRefusal::Nameless)?;
         let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
         let controls = |bytes: &[u8]| bytes.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
         if name.is_empty() {
-            return Err(Refusal::Nameless);
+            return Err(CookieRefusal::Nameless);
         }
         if name.len() + value.len() > BYTES_MAX {
-            return Err(Refusal::TooLong(BYTES_MAX));
+            return Err(CookieRefusal::TooLong(BYTES_MAX));
         }
         if controls(name) || controls(value) {
-            return Err(Refusal::Controls);
+            return Err(CookieRefusal::Controls);
         }
         let (mut path, mut max_age, mut expires, mut secure) = (None, None, None, false);
         let mut scope = CookieScope::Host(setter.host.first);
@@ -210,9 +210,9 @@ impl Jar {
                         let domain = domain.strip_prefix('.').unwrap_or(domain).to_ascii_lowercase();
                         scope = CookieScope::Domain(domain.into());
                     }
-                    _ => return Err(Refusal::OtherHost(String::from_utf8_lossy(value).into_owned())),
+                    _ => return Err(CookieRefusal::OtherHost(String::from_utf8_lossy(value).into_owned())),
                 },
-                6 if is("secure") && !setter.host.is_trusted() => return Err(Refusal::NotSecure),
+                6 if is("secure") && !setter.host.is_trusted() => return Err(CookieRefusal::NotSecure),
                 6 if is("secure") => secure = true,
                 7 if is("max-age") => max_age = text().and_then(|text| text.parse::<i64>().ok()).or(max_age),
                 7 if is("expires") => expires = text().and_then(date).or(expires),
@@ -221,7 +221,7 @@ impl Jar {
         }
         let path = path.unwrap_or_else(|| default_path(setter.target));
         if path.len() > PATH_BYTES_MAX {
-            return Err(Refusal::TooLong(PATH_BYTES_MAX));
+            return Err(CookieRefusal::TooLong(PATH_BYTES_MAX));
         }
         let ends = ending(max_age, expires, setter);
         let same = |old: &&mut Cookie| {
@@ -267,7 +267,10 @@ impl Jar {
     }
 
     /// The `name=value` of each cookie that goes with a request, in the order of section 5.4.
-    pub fn pairs<'a, 't>(&'a self, asked: Asked<'t, 't>) -> impl Iterator<Item = &'a [u8]> + use<'a, 't> {
+    pub fn pairs<'a, 't>(
+        &'a self,
+        asked: CookieQuery<'t, 't>,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a, 't> {
         let path = path_of(asked.target);
         let goes = move |cookie: &&Cookie| {
             cookie.ends > asked.now && cookie.is_for(asked.host) && path_matches(path, cookie.path())
@@ -371,7 +374,7 @@ mod tests {
     }
 
     fn sent_to(host: &CookieHost, jar: &Jar, target: &str, seconds: u64) -> String {
-        let asked = Asked { host, target: target.as_bytes(), now: at(seconds) };
+        let asked = CookieQuery { host, target: target.as_bytes(), now: at(seconds) };
         let pairs = jar.pairs(asked).map(|pair| String::from_utf8_lossy(pair).into_owned());
         pairs.collect::<Vec<_>>().join("; ")
     }
@@ -427,8 +430,8 @@ mod tests {
             let (long, path) = ("v".repeat(BYTES_MAX - 5), "p".repeat(PATH_BYTES_MAX - 1));
             let mut set = |field: String, target: &str| own.set(field.as_bytes(), setter(&shop, target));
             assert_eq!(set(format!("{number:05}={long}; Path=/{path}"), "/"), Ok(()));
-            assert_eq!(set(format!("{number:05}={long}v"), "/"), Err(Refusal::TooLong(BYTES_MAX)));
-            let too_long = Err(Refusal::TooLong(PATH_BYTES_MAX));
+            assert_eq!(set(format!("{number:05}={long}v"), "/"), Err(CookieRefusal::TooLong(BYTES_MAX)));
+            let too_long = Err(CookieRefusal::TooLong(PATH_BYTES_MAX));
             assert_eq!(set(format!("{number:05}=v; Path=/{path}p"), "/"), too_long);
             assert_eq!(set(format!("{number:05}=v"), &format!("/{path}p/x")), too_long);
         }
@@ -508,7 +511,7 @@ mod tests {
     fn a_secure_cookie_needs_a_secure_server() {
         let mut jar = Jar::default();
         let secure = CookieHost::of("www.shop.org", true);
-        assert_eq!(jar.set(b"a=1; Secure", setter(&shop(), "/")), Err(Refusal::NotSecure));
+        assert_eq!(jar.set(b"a=1; Secure", setter(&shop(), "/")), Err(CookieRefusal::NotSecure));
         assert_eq!(jar.set(b"a=1; Secure", setter(&secure, "/")), Ok(()));
         assert_eq!((sent_to(&secure, &jar, "/", 11), sent(&jar, "/", 11)), ("a=1".into(), String::new()));
         for (host, is_kept) in [
@@ -537,7 +540,7 @@ mod tests {
                 let _ = jar.set(field.as_bytes(), setter(&shop(), "/x"));
             }
             prop_assert!(jar.cookies.len() <= COOKIES_MAX);
-            for pair in jar.pairs(Asked { host: &shop(), target: b"/x/y", now: at(11) }) {
+            for pair in jar.pairs(CookieQuery { host: &shop(), target: b"/x/y", now: at(11) }) {
                 prop_assert!(pair.contains(&b'=') && !pair.contains(&b';') && !pair.contains(&b'\n'));
             }
         }

@@ -3,7 +3,7 @@
 use super::check::{self, Unmet};
 use super::failure::one_line;
 use super::text::Filling;
-use farfield_traffic::session::{Check, Extraction, Session, State, ValueSource};
+use farfield_traffic::session::{Check, Extraction, Session, SessionState, ValueSource};
 use std::sync::Arc;
 
 /// Bytes of a text or an expression in the name of its check.
@@ -27,7 +27,7 @@ pub(crate) struct CheckNames {
 
 impl CheckNames {
     /// The names of a state of `session`.
-    pub fn of(state: &State, session: &Session) -> CheckNames {
+    pub fn of(state: &SessionState, session: &Session) -> CheckNames {
         let quoted = |key: &str, text: &str| -> Arc<str> {
             format!("{key} `{}`", one_line(text.as_bytes(), NAME_BYTES)).into()
         };

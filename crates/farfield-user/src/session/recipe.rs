@@ -8,7 +8,7 @@ use farfield_base::HostNumber;
 use farfield_http::http1::{RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields};
 use farfield_traffic::session::websocket::SocketStep;
-use farfield_traffic::session::{Piece, State, Text};
+use farfield_traffic::session::{SessionState, Text, TextPiece};
 use http::Method;
 
 /// A state's request, as far as it is the same each time.
@@ -30,7 +30,7 @@ pub(crate) struct Recipe {
     pub fields: Vec<(Box<[u8]>, Text, bool)>,
     /// The state writes its own Cookie field.
     pub own_cookies: bool,
-    pub own: Own,
+    pub own: OwnFields,
     pub body: Option<Text>,
     /// Objects that are fetched with the page.
     pub embedded: Box<[(HostNumber, Box<str>)]>,
@@ -38,17 +38,17 @@ pub(crate) struct Recipe {
 
 /// Fields that a state writes itself, among those that are written beside its own.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Own {
+pub(crate) struct OwnFields {
     pub encoding: bool,
     pub language: bool,
     pub referer: bool,
     pub content_type: bool,
 }
 
-impl Own {
-    fn of(state: &State) -> Own {
+impl OwnFields {
+    fn of(state: &SessionState) -> OwnFields {
         let has = |name: &str| state.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-        Own {
+        OwnFields {
             encoding: has("accept-encoding"),
             language: has("accept-language"),
             referer: has("referer"),
@@ -66,14 +66,14 @@ impl Recipe {
     /// True if a page says where the request goes: its path begins with a value, or a form has it.
     pub fn is_led(&self) -> bool {
         match &self.path {
-            Some(path) => matches!(path.0.first(), Some(Piece::Value(..))),
+            Some(path) => matches!(path.0.first(), Some(TextPiece::Value(..))),
             None => true,
         }
     }
 
     /// A state's request, which is for one of `targets`, or for any where its path begins with a value.
     /// Refuses what cannot be written as HTTP.
-    pub fn of(state: &State, hosts: &[HostName], targets: &[Target]) -> Result<Recipe, RequestError> {
+    pub fn of(state: &SessionState, hosts: &[HostName], targets: &[Target]) -> Result<Recipe, RequestError> {
         let (host, path) = match &state.path {
             Some(path) => {
                 let (host, path) = placed(path, hosts)?;
@@ -124,7 +124,7 @@ impl Recipe {
                     (format!("{name}: ").into_bytes().into(), text, is_credential)
                 })
                 .collect(),
-            own: Own::of(state),
+            own: OwnFields::of(state),
             own_cookies: state.headers.iter().any(|(name, _)| name == "cookie"),
             body: state.body.clone(),
         })
@@ -160,10 +160,10 @@ impl HostForm {
 /// The host of a path, and the path there: a URL is of the host that it begins with, and all else of the
 /// target, but for what begins with a value.
 fn placed(path: &Text, hosts: &[HostName]) -> Result<(HostNumber, Text), RequestError> {
-    let Some(Piece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
+    let Some(TextPiece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
     let (number, rest) = host::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
     let mut path = path.clone();
-    path.0[0] = Piece::Plain(rest.as_ref().into());
+    path.0[0] = TextPiece::Plain(rest.as_ref().into());
     Ok((number, path))
 }
 

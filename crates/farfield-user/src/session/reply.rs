@@ -1,17 +1,17 @@
 //! Replies as they come: what is kept of one, what it is compared with, what is taken from it, and what it
 //! leads to.
 
-use super::cache::{self, Ask, Kept};
+use super::cache::{self, Kept, Revalidation};
 use super::charset::Charset;
 use super::check::{self, Unmet};
 use super::coding::{Coding, Decoder};
 use super::failure::{self, Failed};
-use super::find::{self, Finding};
+use super::find::{self, BodyQuery};
 use super::form::{Form, FormParts};
 use super::jar::Setter;
 use super::names::{self, CheckNames};
 use super::page::{Named, Scanner};
-use super::request::Written;
+use super::request::RequestBytes;
 use super::text::Filling;
 use super::trace::{TraceEvent, Tracer};
 use super::visit::Visit;
@@ -22,9 +22,8 @@ use farfield_base::random::Stream;
 use farfield_base::{Ending, HostNumber, Instant, KeptExchange, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
-use farfield_traffic::session::extract::Wanted;
-use farfield_traffic::session::websocket::SocketStep;
-use farfield_traffic::session::{Extraction, PageLoad, State, ValueSource};
+use farfield_traffic::session::extract::HeaderCheck;
+use farfield_traffic::session::{Extraction, PageLoad, SessionState, ValueSource, websocket::SocketStep};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -301,7 +300,7 @@ impl Sessions {
     }
 
     /// Asks for the objects that a state embeds whatever its page says.
-    fn objects_of(&mut self, state: &State, user: &mut User, job: Job, now: Instant) {
+    fn objects_of(&mut self, state: &SessionState, user: &mut User, job: Job, now: Instant) {
         let visit = user.visit.as_ref().expect("the user is in a session");
         let (recipes, number) = (Arc::clone(&self.recipes), usize::from(visit.state));
         for (place, (host, target)) in recipes[number].embedded.iter().enumerate() {
@@ -314,7 +313,7 @@ impl Sessions {
         &mut self,
         user: &mut User,
         about: Failed<'_>,
-        written: &Written,
+        written: &RequestBytes,
         intake: Intake,
     ) -> Outcome {
         let visit = user.visit.as_mut().expect("the user is in a session");
@@ -350,7 +349,7 @@ impl Sessions {
         user: &mut User,
         job: Job,
         now: Instant,
-        written: &Written,
+        written: &RequestBytes,
         Redirect { status, host, target, left }: Redirect<'_>,
     ) {
         let visit = user.visit.as_mut().expect("the user is in a session");
@@ -384,9 +383,9 @@ impl Sessions {
         }
         let lines = match self.session.cache {
             true => visit.cache.ask(key, now),
-            false => Ask::With(Vec::new()),
+            false => Revalidation::With(Vec::new()),
         };
-        let Ask::With(lines) = lines else { return };
+        let Revalidation::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let written = self.writer.object((host, target), &lines, visit, jar);
         let slot = self.pend(written, RequestRole::Object, now);
@@ -408,7 +407,7 @@ impl Sessions {
         &mut self,
         user: &mut User,
         names: &CheckNames,
-        state: &State,
+        state: &SessionState,
         status: u16,
         intake: &Intake,
         now: Instant,
@@ -476,7 +475,7 @@ impl Sessions {
     fn take_values(
         &self,
         (visit, rng, user): (&mut Visit, &mut Stream, u32),
-        state: &State,
+        state: &SessionState,
         intake: &Intake,
         now: Instant,
     ) -> Option<usize> {
@@ -489,7 +488,8 @@ impl Sessions {
                 ValueSource::Cookie(name) => visit.jar.value(name, now).map(Box::from),
                 _ => {
                     let mut filling = Filling { visit, session: &self.session, user, rng };
-                    Finding::of(from, &mut filling).and_then(|finding| finding.find(&intake.body, *pick, rng))
+                    BodyQuery::of(from, &mut filling)
+                        .and_then(|finding| finding.find(&intake.body, *pick, rng))
                 }
             };
             let by_default = found.is_none();
@@ -522,12 +522,12 @@ impl Judged {
 
 impl Intake {
     /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
-    fn take_head(&mut self, state: &State, fields: Fields<'_>, rng: &mut Stream) {
+    fn take_head(&mut self, state: &SessionState, fields: Fields<'_>, rng: &mut Stream) {
         for (place, (name, wanted)) in state.check.spec.header.iter().enumerate() {
             let mut values = fields.named(name.as_str());
             let holds = match wanted {
-                Wanted::Present(there) => values.next().is_some() == *there,
-                Wanted::Value(value) => values.any(|own| own == value.as_bytes()),
+                HeaderCheck::Present(there) => values.next().is_some() == *there,
+                HeaderCheck::Value(value) => values.any(|own| own == value.as_bytes()),
             };
             if !holds {
                 if self.unmet.is_empty() {
@@ -583,7 +583,7 @@ fn is_html(media_type: &[u8]) -> bool {
 
 impl Needs {
     /// The parts that a state looks at.
-    pub fn of(state: &State) -> Needs {
+    pub fn of(state: &SessionState) -> Needs {
         let takes = |wanted: fn(&ValueSource) -> bool| {
             state.extract.iter().any(|extraction| wanted(&extraction.from))
         };

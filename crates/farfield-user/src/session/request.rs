@@ -1,12 +1,12 @@
 //! Requests of a session as bytes: all that does not change was encoded before the run, the rest is filled
 //! in.
 
-use super::encoding::{Encoding, Entry, FileHeader};
+use super::encoding::{EncodedField, Encoding, FileHeader};
 use super::form::Form;
-use super::jar::{Asked, Jar};
-use super::recipe::{HostForm, Own, Recipe};
+use super::jar::{CookieQuery, Jar};
+use super::recipe::{HostForm, OwnFields, Recipe};
 use super::text::{Filling, TextContext};
-use super::urls::{Server, Servers};
+use super::urls::{Servers, TargetHost};
 use super::visit::Visit;
 use super::websocket::{MESSAGE_METHOD, SocketPart, upgrade_fields};
 use crate::book::HttpVersion;
@@ -21,7 +21,7 @@ use farfield_http::http2::{self, RequestBlock};
 use farfield_http::http3;
 use farfield_http::websocket::Key;
 use farfield_traffic::session::websocket::SocketStep;
-use farfield_traffic::session::{FormOf, Piece, Text, UploadContent};
+use farfield_traffic::session::{FormOf, Text, TextPiece, UploadContent};
 use http::Method;
 use rand::Rng;
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ use url::Url;
 
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(crate) struct RequestBytes {
     /// Its bytes, without a word about whether the connection is kept.
     pub bytes: Bytes,
     /// Place of such a word: before the empty line that ends the head.
@@ -48,10 +48,10 @@ pub(crate) struct Written {
     part: Option<SocketPart>,
 }
 
-impl Written {
+impl RequestBytes {
     /// A message for a WebSocket to `host`.
-    pub(super) fn message(payload: Bytes, host: HostNumber, part: SocketPart) -> Written {
-        Written {
+    pub(super) fn message(payload: Bytes, host: HostNumber, part: SocketPart) -> RequestBytes {
+        RequestBytes {
             bytes: payload,
             line_at: 0,
             target: (0, 0),
@@ -189,7 +189,7 @@ const ARENA_BYTES: usize = 64 * 1024;
 const REQUEST_BYTES: usize = 1024;
 
 /// The values that a state fills into a form.
-fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<'a>> {
+fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<EncodedField<'a>> {
     let mut filled = |text: &Text| {
         let mut value = BytesMut::new();
         filling.write(text, TextContext::Body, &mut value);
@@ -197,7 +197,7 @@ fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<
     };
     let mut entries = Vec::with_capacity(given.fields.len() + given.files.len());
     for (name, text) in &given.fields {
-        entries.push(Entry { name, value: filled(text), file: None });
+        entries.push(EncodedField { name, value: filled(text), file: None });
     }
     for (name, upload) in &given.files {
         let value = match &upload.content {
@@ -205,7 +205,7 @@ fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<
             UploadContent::Text(text) => filled(text),
         };
         let file = FileHeader { name: filled(&upload.name), media_type: &upload.media_type };
-        entries.push(Entry { name, value, file: Some(file) });
+        entries.push(EncodedField { name, value, file: Some(file) });
     }
     entries
 }
@@ -214,7 +214,7 @@ impl Writer {
     /// A writer of requests for `targets`, as a `browser` writes them or without its fields.
     pub fn new(hosts: Arc<[HostName]>, targets: &[Target], browser: bool) -> Result<Writer, RequestError> {
         let server = |target: &Target| {
-            Server::of(&target.host, target.secure).ok_or_else(|| RequestError::Host(target.host.clone()))
+            TargetHost::of(&target.host, target.secure).ok_or_else(|| RequestError::Host(target.host.clone()))
         };
         Ok(Writer {
             hosts,
@@ -247,7 +247,7 @@ impl Writer {
         base: &Url,
         mut filling: Filling<'_>,
         jar: Option<(&Jar, Instant)>,
-    ) -> Option<Written> {
+    ) -> Option<RequestBytes> {
         let varying = recipe.path.as_ref().filter(|_| recipe.fixed_path.is_none());
         let (host, target) = match varying {
             Some(path) => {
@@ -286,7 +286,7 @@ impl Writer {
         filling: &mut Filling<'_>,
     ) -> Option<(HostNumber, String)> {
         self.scratch.clear();
-        if !matches!(path.0.first(), Some(Piece::Value(..))) {
+        if !matches!(path.0.first(), Some(TextPiece::Value(..))) {
             filling.write(path, TextContext::Target, &mut self.scratch);
             return Some((host, String::from_utf8_lossy(&self.scratch).into_owned()));
         }
@@ -302,7 +302,7 @@ impl Writer {
         lines: &[u8],
         visit: &Visit,
         jar: Option<(&Jar, Instant)>,
-    ) -> Written {
+    ) -> RequestBytes {
         self.begin(&Method::GET, host);
         let start = self.arena.len();
         self.arena.extend_from_slice(target.as_bytes());
@@ -310,7 +310,7 @@ impl Writer {
         let forms = Arc::clone(&self.forms);
         self.end_line(forms[host.index()].version, &forms[host.index()].lines);
         self.arena.extend_from_slice(lines);
-        self.browser_lines(host, (visit.host, &visit.location), Own::default());
+        self.browser_lines(host, (visit.host, &visit.location), OwnFields::default());
         if let Some((jar, now)) = jar {
             self.cookies(jar, host, (start, end), now);
         }
@@ -322,12 +322,12 @@ impl Writer {
     /// method.
     pub fn redirected(
         &mut self,
-        from: &Written,
+        from: &RequestBytes,
         recipe: &Recipe,
         (status, host, target): (u16, HostNumber, &str),
         visit: &Visit,
         jar: Option<(&Jar, Instant)>,
-    ) -> Written {
+    ) -> RequestBytes {
         let becomes_get = match status {
             301 | 302 => from.method == Method::POST,
             303 => !matches!(from.method, Method::GET | Method::HEAD),
@@ -373,11 +373,11 @@ impl Writer {
         (form, given): (&Form, &FormOf),
         mut filling: Filling<'_>,
         jar: Option<(&Jar, Instant)>,
-    ) -> Option<Written> {
+    ) -> Option<RequestBytes> {
         let entries = given_entries(given, &mut filling);
         let entries = form.entries(&entries, &given.left_out, given.submit.as_deref());
         if let Some(fields) = &mut self.fields {
-            *fields = entries.iter().map(Entry::in_words).collect();
+            *fields = entries.iter().map(EncodedField::in_words).collect();
         }
         let mut body = BytesMut::new();
         let media_type = match form.post {
@@ -464,7 +464,7 @@ impl Writer {
 
     /// The fields that a browser sends beside those that all requests have, but for the state's own. The
     /// codings are those that browsers ask for over HTTP without TLS.
-    fn browser_lines(&mut self, host: HostNumber, referer: (HostNumber, &str), own: Own) {
+    fn browser_lines(&mut self, host: HostNumber, referer: (HostNumber, &str), own: OwnFields) {
         if !self.browser {
             return;
         }
@@ -497,7 +497,8 @@ impl Writer {
         if jar.is_empty() {
             return;
         }
-        let asked = Asked { host: self.servers.at(host).cookie_host(), target: &self.arena[from..to], now };
+        let asked =
+            CookieQuery { host: self.servers.at(host).cookie_host(), target: &self.arena[from..to], now };
         let pairs: SmallVec<[&[u8]; 8]> = jar.pairs(asked).collect();
         let mut before: &[u8] = b"Cookie: ";
         for pair in pairs {
@@ -515,7 +516,7 @@ impl Writer {
         method: &Method,
         (host, target): (HostNumber, (usize, usize)),
         body: Option<&[u8]>,
-    ) -> Written {
+    ) -> RequestBytes {
         if let Some(body) = body {
             self.arena.extend_from_slice(b"Content-Length: ");
             self.arena.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
@@ -524,7 +525,7 @@ impl Writer {
         let line_at = self.arena.len() as u32;
         self.arena.extend_from_slice(b"\r\n");
         self.arena.extend_from_slice(body.unwrap_or_default());
-        Written {
+        RequestBytes {
             bytes: self.arena.split().freeze(),
             line_at,
             target: (target.0 as u32, target.1 as u32),

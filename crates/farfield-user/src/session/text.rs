@@ -6,7 +6,7 @@ use bytes::{BufMut, BytesMut};
 use farfield_base::random::Stream;
 use farfield_traffic::session::query::{Css, Lookup, Pattern, Pointer, Query};
 use farfield_traffic::session::template::Escape;
-use farfield_traffic::session::{Piece, Session, Text, Value};
+use farfield_traffic::session::{Session, Text, TextPiece, Value};
 use rand::RngExt;
 use std::borrow::Cow;
 
@@ -58,9 +58,9 @@ impl Filling<'_> {
     pub fn write(&mut self, text: &Text, context: TextContext, out: &mut BytesMut) {
         for piece in &text.0 {
             match piece {
-                Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-                Piece::Value(value, escape) => self.write_value(*value, *escape, context, out),
+                TextPiece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                TextPiece::Bytes(bytes) => out.extend_from_slice(bytes),
+                TextPiece::Value(value, escape) => self.write_value(*value, *escape, context, out),
             }
         }
     }
@@ -82,9 +82,9 @@ impl Filling<'_> {
     pub fn write_reference(&mut self, text: &Text, out: &mut BytesMut) {
         for (index, piece) in text.0.iter().enumerate() {
             match piece {
-                Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-                Piece::Value(value, escape) => {
+                TextPiece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                TextPiece::Bytes(bytes) => out.extend_from_slice(bytes),
+                TextPiece::Value(value, escape) => {
                     let context = if index == 0 { TextContext::Body } else { TextContext::Target };
                     self.write_value(*value, *escape, context, out);
                 }

@@ -6,7 +6,7 @@
 use super::check::UnmetInWords;
 use super::coding::{Coding, Decoder};
 use super::mask::Mask;
-use super::request::Written;
+use super::request::RequestBytes;
 use super::websocket::SocketPart;
 use super::{RequestRole, Sessions};
 use crate::user::User;
@@ -251,7 +251,7 @@ impl Sessions {
     /// A request is written: what will be sent of it once its reply has come.
     pub(super) fn trace_request(
         &mut self,
-        written: &Written,
+        written: &RequestBytes,
         kind: RequestRole,
         now: Instant,
     ) -> Option<Box<Traced>> {

@@ -12,7 +12,7 @@ use url::{Position, Url};
 
 /// One host that users talk to.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct TargetHost {
     /// Its root.
     root: Url,
     cookie_host: CookieHost,
@@ -22,20 +22,20 @@ pub(crate) struct Server {
 
 /// The hosts that users talk to, by number.
 #[derive(Debug, Clone)]
-pub(crate) struct Servers(Arc<[Server]>);
+pub(crate) struct Servers(Arc<[TargetHost]>);
 
 impl Servers {
-    pub fn of(mut hosts: Vec<Server>) -> Servers {
+    pub fn of(mut hosts: Vec<TargetHost>) -> Servers {
         for place in 0..hosts.len() {
             let (before, rest) = hosts.split_at_mut(place);
-            let before = before.iter().map(Server::cookie_host);
+            let before = before.iter().map(TargetHost::cookie_host);
             rest[0].cookie_host = rest[0].cookie_host.behind(before);
         }
         Servers(hosts.into())
     }
 
     /// A host.
-    pub fn at(&self, host: HostNumber) -> &Server {
+    pub fn at(&self, host: HostNumber) -> &TargetHost {
         &self.0[host.index()]
     }
 
@@ -43,22 +43,22 @@ impl Servers {
     /// host's.
     pub fn resolve(&self, base: &Url, reference: &str) -> Option<(HostNumber, String)> {
         let url = base.join(reference).ok()?;
-        let target = |(place, host): (usize, &Server)| {
+        let target = |(place, host): (usize, &TargetHost)| {
             host.target(&url).map(|target| (HostNumber::at(place), target.to_owned()))
         };
         self.0.iter().enumerate().find_map(target)
     }
 }
 
-impl Server {
+impl TargetHost {
     /// The server that requests call `host`, over TLS where it is `secure`; nothing if that is no host of a
     /// URL.
-    pub fn of(host: &str, secure: bool) -> Option<Server> {
+    pub fn of(host: &str, secure: bool) -> Option<TargetHost> {
         let scheme = if secure { "https" } else { "http" };
         let root = Url::parse(&format!("{scheme}://{host}/")).ok()?;
         let origin = root[..Position::BeforePath].into();
         let cookie_host = CookieHost::of(host, secure);
-        Some(Server { root, origin, cookie_host })
+        Some(TargetHost { root, origin, cookie_host })
     }
 
     /// The host as cookies know it.
@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn resolve(base: &str, reference: &str, host: &str) -> Option<String> {
-        let server = Server::of(host, false).expect("a host");
+        let server = TargetHost::of(host, false).expect("a host");
         let base = server.page(base);
         Servers::of(vec![server]).resolve(&base, reference).map(|(_, target)| target)
     }
@@ -182,7 +182,7 @@ mod tests {
     /// Over TLS the usual port is 443, and plain HTTP leads elsewhere.
     #[test]
     fn a_secure_server_is_another_than_the_plain_one() {
-        let server = Server::of("shop", true).expect("a host");
+        let server = TargetHost::of("shop", true).expect("a host");
         assert_eq!(server.origin(), "https://shop");
         let base = server.page("/a/b");
         let servers = Servers::of(vec![server]);

@@ -7,14 +7,14 @@ use super::cache::Cache;
 use super::form::Form;
 use super::jar::Jar;
 use farfield_base::HostNumber;
-use farfield_traffic::session::path::Progress;
+use farfield_traffic::session::path::PathProgress;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use url::Url;
 
 /// Position of a session among its states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Stage {
+pub(crate) enum VisitPosition {
     /// At this place among those that it begins with.
     First(u16),
     /// On its way.
@@ -33,9 +33,9 @@ pub(crate) struct Visit {
     pub click: u32,
     /// The state that the user is in.
     pub state: u16,
-    pub progress: Progress,
+    pub progress: PathProgress,
     /// The list of the session's states that it is in.
-    pub stage: Stage,
+    pub stage: VisitPosition,
     /// The state that the session was broken off in, if it was, while its last states are asked for.
     pub broken_off: Option<u16>,
     /// Times that the state was asked for in a row before.

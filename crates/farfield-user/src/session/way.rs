@@ -5,8 +5,8 @@
 //! with. It comes to these from wherever it is when something fails for good, or when it has had as many
 //! pages as it may have.
 
-use super::visit::{Stage, Visit};
-use super::{After, Sessions};
+use super::visit::{Visit, VisitPosition};
+use super::{AfterPage, Sessions};
 use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_traffic::session::course::{Condition, Repeat};
@@ -20,7 +20,7 @@ impl Sessions {
     pub(super) fn entry(&self, visit: &mut Visit, rng: &mut Stream) -> u16 {
         match self.session.around.first.first() {
             Some(state) => {
-                visit.stage = Stage::First(0);
+                visit.stage = VisitPosition::First(0);
                 *state
             }
             None => self.enter_way(visit, rng),
@@ -29,14 +29,14 @@ impl Sessions {
 
     fn enter_way(&self, visit: &mut Visit, rng: &mut Stream) -> u16 {
         let (progress, state) = self.session.route.begin(rng);
-        (visit.stage, visit.progress) = (Stage::Way, progress);
+        (visit.stage, visit.progress) = (VisitPosition::Way, progress);
         state
     }
 
     /// The first of the states that sessions end with, if there are any.
     fn enter_last(&self, visit: &mut Visit) -> Option<u16> {
         let state = self.session.around.last.first()?;
-        visit.stage = Stage::Last(0);
+        visit.stage = VisitPosition::Last(0);
         Some(*state)
     }
 
@@ -44,32 +44,32 @@ impl Sessions {
     fn step(&self, visit: &mut Visit, rng: &mut Stream) -> Option<u16> {
         let around = &self.session.around;
         match visit.stage {
-            Stage::First(place) => Some(match around.first.get(usize::from(place) + 1) {
+            VisitPosition::First(place) => Some(match around.first.get(usize::from(place) + 1) {
                 Some(state) => {
-                    visit.stage = Stage::First(place + 1);
+                    visit.stage = VisitPosition::First(place + 1);
                     *state
                 }
                 None => self.enter_way(visit, rng),
             }),
-            Stage::Way => {
+            VisitPosition::Way => {
                 self.session.route.next(&mut visit.progress, rng).or_else(|| self.enter_last(visit))
             }
-            Stage::Last(place) => {
-                visit.stage = Stage::Last(place + 1);
+            VisitPosition::Last(place) => {
+                visit.stage = VisitPosition::Last(place + 1);
                 around.last.get(usize::from(place) + 1).copied()
             }
         }
     }
 
     /// The user's page is over: what comes after it.
-    pub(super) fn next(&self, user: &mut User) -> After {
+    pub(super) fn next(&self, user: &mut User) -> AfterPage {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let left = visit.state;
         let state = &self.session.states[usize::from(left)];
         let is_over = match state.on_failure {
             OnFailure::Retry(times) if visit.failed && visit.retries < times => {
                 visit.retries += 1;
-                return After::Again;
+                return AfterPage::Again;
             }
             OnFailure::EndSession | OnFailure::Retry(_) => visit.failed,
             OnFailure::GoOn => false,
@@ -78,14 +78,15 @@ impl Sessions {
         let think = times.map(|times| times.sample_duration(&mut user.rng));
         visit.retries = 0;
         visit.click += 1;
-        let had_all = !is_over && visit.stage == Stage::Way && user.pages_left.as_mut().is_some_and(is_last);
+        let had_all =
+            !is_over && visit.stage == VisitPosition::Way && user.pages_left.as_mut().is_some_and(is_last);
         if !is_over && !had_all && state.repeat.is_some_and(|repeat| goes_round(repeat, visit)) {
             visit.repeats += 1;
-            return After::Page(think);
+            return AfterPage::Page(think);
         }
         visit.repeats = 0;
         let next = match (is_over, visit.stage) {
-            (true, Stage::Last(_)) => None,
+            (true, VisitPosition::Last(_)) => None,
             (true, _) => self.enter_last(visit),
             _ if had_all => self.enter_last(visit),
             _ => self.step(visit, &mut user.rng),
@@ -96,14 +97,14 @@ impl Sessions {
         if let Some(state) = next {
             visit.state = state;
             if self.skip(user) {
-                return After::Page(think);
+                return AfterPage::Page(think);
             }
         }
         let visit = user.visit.as_mut().expect("the user is in a session");
         visit.state = left;
         match visit.broken_off {
-            Some(state) => After::BrokenOff(state, think),
-            None => After::Over(think),
+            Some(state) => AfterPage::BrokenOff(state, think),
+            None => AfterPage::Over(think),
         }
     }
 

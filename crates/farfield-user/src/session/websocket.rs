@@ -3,7 +3,7 @@
 
 use super::check;
 use super::recipe::Recipe;
-use super::request::{Writer, Written};
+use super::request::{RequestBytes, Writer};
 use super::text::{Filling, TextContext};
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
@@ -14,7 +14,7 @@ use farfield_base::{HostNumber, Instant, Outcome};
 use farfield_http::http1::Fields;
 use farfield_http::websocket::{FrameKind, Key, accepts, close_payload, write_frame};
 use farfield_traffic::session::websocket::SocketStep;
-use farfield_traffic::session::{Piece, Text};
+use farfield_traffic::session::{Text, TextPiece};
 use http::Method;
 use rand::Rng;
 
@@ -64,7 +64,7 @@ pub(super) fn upgrade_fields(key: &Key, out: &mut BytesMut) {
 
 /// True if a message of this text is sent as bytes: a file that is no text.
 fn is_binary(text: &Text) -> bool {
-    text.0.iter().any(|piece| matches!(piece, Piece::Bytes(_)))
+    text.0.iter().any(|piece| matches!(piece, TextPiece::Bytes(_)))
 }
 
 impl Writer {
@@ -74,7 +74,7 @@ impl Writer {
         recipe: &Recipe,
         (step, host): (SocketStep, HostNumber),
         mut filling: Filling<'_>,
-    ) -> Written {
+    ) -> RequestBytes {
         let mut payload = BytesMut::new();
         if step == SocketStep::Close {
             payload.extend_from_slice(&close_payload(1000));
@@ -91,7 +91,7 @@ impl Writer {
         };
         let mask = filling.rng.next_u32().to_ne_bytes();
         let part = SocketPart::Message { step, kind, mask };
-        Written::message(payload.freeze(), host, part)
+        RequestBytes::message(payload.freeze(), host, part)
     }
 }
 

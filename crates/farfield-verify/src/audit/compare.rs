@@ -31,7 +31,7 @@ impl Default for Tolerance {
 /// The unit of a row's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum FigureUnit {
     /// A count.
     Count,
     /// Per second.
@@ -42,11 +42,11 @@ pub enum Unit {
 
 /// A figure: reported, true, why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct AuditFigure {
     /// Its name, such as `mean` or `p99`.
     pub figure: String,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Figure in the tool's report.
     pub reported: f64,
     /// Figure in the packets.
@@ -60,7 +60,7 @@ pub struct Row {
 }
 
 /// The rows of a report.
-pub(super) fn rows(reported: &Reported, truth: &Truth, tolerance: Tolerance) -> Vec<Row> {
+pub(super) fn rows(reported: &Reported, truth: &Truth, tolerance: Tolerance) -> Vec<AuditFigure> {
     let bench = Bench { reported, truth, times: truth.times_of(reported.span), tolerance };
     let mut rows = Vec::new();
     rows.extend(bench.requests());
@@ -83,9 +83,9 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn row(&self, figure: &str, unit: Unit, reported: f64, observed: f64, allowed: f64) -> Row {
+    fn row(&self, figure: &str, unit: FigureUnit, reported: f64, observed: f64, allowed: f64) -> AuditFigure {
         let off = reported - observed;
-        Row {
+        AuditFigure {
             figure: figure.to_owned(),
             unit,
             reported,
@@ -100,9 +100,9 @@ impl Bench<'_> {
         (one - other).abs() <= (self.tolerance.share * other.abs()).max(step)
     }
 
-    fn requests(&self) -> Option<Row> {
+    fn requests(&self) -> Option<AuditFigure> {
         let reported = self.reported.requests? as f64;
-        let mut row = self.row("requests", Unit::Count, reported, self.truth.requests as f64, 1.0);
+        let mut row = self.row("requests", FigureUnit::Count, reported, self.truth.requests as f64, 1.0);
         if !row.agrees && self.near(reported, (self.truth.requests + self.truth.given_up) as f64, 1.0) {
             row.why = Some("the tool counts requests that it gave up".to_owned());
         }
@@ -110,10 +110,10 @@ impl Bench<'_> {
     }
 
     /// Errors agree if they differ by fewer requests than a tool may count differently at its end.
-    fn errors(&self) -> Option<Row> {
+    fn errors(&self) -> Option<AuditFigure> {
         let reported = self.reported.errors? as f64;
         let (errors, cut) = (self.truth.errors() as f64, self.truth.given_up as f64);
-        let mut row = self.row("errors", Unit::Count, reported, errors, 1.0);
+        let mut row = self.row("errors", FigureUnit::Count, reported, errors, 1.0);
         if !row.agrees && reported > errors && reported <= errors + cut {
             (row.agrees, row.why) =
                 (true, Some("the tool counts requests that it gave up as errors".to_owned()));
@@ -125,9 +125,9 @@ impl Bench<'_> {
         Some(row)
     }
 
-    fn rate(&self) -> Option<Row> {
+    fn rate(&self) -> Option<AuditFigure> {
         let reported = self.reported.rate_per_s?;
-        let mut row = self.row("rate", Unit::PerSecond, reported, self.truth.rate_per_s, 0.0);
+        let mut row = self.row("rate", FigureUnit::PerSecond, reported, self.truth.rate_per_s, 0.0);
         if row.agrees {
             return Some(row);
         }
@@ -147,9 +147,9 @@ impl Bench<'_> {
         Some(row)
     }
 
-    fn time_row(&self, figure: &str, reported: Time, observed_ns: f64) -> Row {
+    fn time_row(&self, figure: &str, reported: Time, observed_ns: f64) -> AuditFigure {
         let allowed = self.tolerance.ns.max(reported.step_ns as f64);
-        let mut row = self.row(figure, Unit::Nanoseconds, reported.ns as f64, observed_ns, allowed);
+        let mut row = self.row(figure, FigureUnit::Nanoseconds, reported.ns as f64, observed_ns, allowed);
         if !row.agrees {
             row.why = self.other_span(reported, figure);
         }
@@ -159,7 +159,7 @@ impl Bench<'_> {
         row
     }
 
-    fn mean(&self) -> Option<Row> {
+    fn mean(&self) -> Option<AuditFigure> {
         let reported = self.reported.mean?;
         let mut row = self.time_row("mean", reported, self.times.mean_ns);
         if row.agrees {
@@ -177,7 +177,7 @@ impl Bench<'_> {
         Some(row)
     }
 
-    fn percentile(&self, percent: f64, reported: Time) -> Row {
+    fn percentile(&self, percent: f64, reported: Time) -> AuditFigure {
         let figure = format!("p{percent}");
         let mut row = self.time_row(&figure, reported, self.times.at(percent) as f64);
         let requests = self.times.count.max(1) as f64;
@@ -201,7 +201,7 @@ impl Bench<'_> {
         row
     }
 
-    fn longest(&self) -> Option<Row> {
+    fn longest(&self) -> Option<AuditFigure> {
         let mut row = self.time_row("max", self.reported.max?, self.times.max_ns as f64);
         if !row.agrees && row.reported < row.observed && row.why.is_none() {
             row.why = Some("the slowest requests are not in the report".to_owned());
@@ -261,7 +261,7 @@ fn later(tool: Tool) -> &'static str {
 /// True if a figure in another way of counting explains most of a row's difference. It may explain more than
 /// all of it: wrk does not count the requests that are under way at its end, which are the slow ones if it
 /// ends in a stall.
-fn explains(figure: f64, row: &Row) -> bool {
+fn explains(figure: f64, row: &AuditFigure) -> bool {
     let is_between = row.observed < row.reported && row.reported < figure;
     is_between || (row.reported - figure).abs() < (row.reported - row.observed).abs() / 2.0
 }
@@ -298,7 +298,7 @@ mod tests {
         Some(Time { ns, step_ns: 10 * US })
     }
 
-    fn found(reported: &Reported, truth: &Truth, figure: &str) -> Row {
+    fn found(reported: &Reported, truth: &Truth, figure: &str) -> AuditFigure {
         let all = rows(reported, truth, Tolerance::default());
         all.into_iter().find(|row| row.figure == figure).expect("a row")
     }

@@ -5,7 +5,7 @@
 //! counted, as in JMeter's own summary.
 
 use super::reported::{Reported, Time, Tool};
-use super::rows::{self, Row};
+use super::rows::{self, ToolRow};
 use super::text::{number, whole};
 
 const MS: u64 = 1_000_000;
@@ -35,7 +35,7 @@ fn is_row(line: &str) -> bool {
     line.split(',').count() >= 10 && digits(fields.next()) && digits(fields.next())
 }
 
-fn csv_rows(text: &str) -> Option<Vec<Row>> {
+fn csv_rows(text: &str) -> Option<Vec<ToolRow>> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let names = reader.headers().ok()?.clone();
     let column = |name: &str| names.iter().position(|column| column == name);
@@ -43,7 +43,7 @@ fn csv_rows(text: &str) -> Option<Vec<Row>> {
     let (success, bytes, users) = (column("success"), column("bytes"), column("allThreads"));
     let rows = reader.records().filter_map(Result::ok).filter_map(|row| {
         let number = |at: Option<usize>| at.and_then(|at| row.get(at)).and_then(whole);
-        Some(Row {
+        Some(ToolRow {
             start_ns: Some(number(Some(start))?.saturating_mul(MS)),
             took_ns: number(Some(took))?.saturating_mul(MS),
             failed: success.and_then(|at| row.get(at)).is_some_and(|success| success != "true"),
@@ -55,7 +55,7 @@ fn csv_rows(text: &str) -> Option<Vec<Row>> {
 }
 
 /// Elements `httpSample` and `sample` right below `testResults`.
-fn xml_rows(text: &str) -> Vec<Row> {
+fn xml_rows(text: &str) -> Vec<ToolRow> {
     let (mut rows, mut depth, mut rest) = (Vec::new(), 0u32, text);
     while let Some(begin) = rest.find('<') {
         let tag = &rest[begin + 1..];
@@ -84,13 +84,13 @@ fn tag_end(tag: &str) -> Option<usize> {
 }
 
 /// `t` is the time, `ts` the instant of the begin, `s` success, `by` bytes, `na` all threads.
-fn xml_row(tag: &str) -> Option<Row> {
+fn xml_row(tag: &str) -> Option<ToolRow> {
     let attribute = |name: &str| {
         let (_, behind) = tag.split_once(&format!(" {name}=\""))?;
         behind.split('"').next()
     };
     let count = |name| attribute(name).and_then(whole);
-    Some(Row {
+    Some(ToolRow {
         start_ns: count("ts").map(|ms| ms.saturating_mul(MS)),
         took_ns: count("t")?.saturating_mul(MS),
         failed: attribute("s").is_some_and(|success| success != "true"),

@@ -35,7 +35,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Omitted {
     /// Method by which it was found.
-    pub method: Method,
+    pub method: OmissionMethod,
     /// Users in the estimate.
     pub users: u64,
     /// Users whose request had no complete reply; they count with the time until the end.
@@ -49,7 +49,7 @@ pub struct Omitted {
 /// Method of finding omitted waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
-pub enum Method {
+pub enum OmissionMethod {
     /// From the instants at which requests were due.
     Schedule {
         /// Requests per second that were due.
@@ -91,7 +91,7 @@ fn by_schedule(exchanges: &[Exchange], rate_per_s: f64) -> Omitted {
     let never_sent = expected.saturating_sub(exchanges.len());
     times.extend((exchanges.len()..expected).map(|k| end.saturating_sub(due(k))));
     Omitted {
-        method: Method::Schedule { rate_per_s },
+        method: OmissionMethod::Schedule { rate_per_s },
         users: times.len() as u64,
         unanswered: exchanges.iter().filter(|exchange| !exchange.complete).count() as u64,
         never_sent: never_sent as u64,
@@ -132,7 +132,13 @@ fn by_availability(exchanges: &[Exchange]) -> Omitted {
             wait.saturating_sub(usual) + service
         })
         .collect();
-    Omitted { method: Method::Availability, users: USERS, unanswered, never_sent: 0, times: Times::of(times) }
+    Omitted {
+        method: OmissionMethod::Availability,
+        users: USERS,
+        unanswered,
+        never_sent: 0,
+        times: Times::of(times),
+    }
 }
 
 #[cfg(test)]

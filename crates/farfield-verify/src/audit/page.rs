@@ -1,9 +1,9 @@
 //! The result of an audit: reported, true, why.
 
 use super::arrivals::{Arrivals, Process};
-use super::compare::{self, Row, Tolerance};
+use super::compare::{self, AuditFigure, Tolerance};
 use super::connections::Connections;
-use super::omitted::{Method, Omitted};
+use super::omitted::{OmissionMethod, Omitted};
 use super::reported::Reported;
 use super::truth::{Truth, exchanges};
 use crate::findings::time;
@@ -72,7 +72,7 @@ pub struct Audit {
     /// Figures of the packets; absent without a capture.
     pub truth: Option<Truth>,
     /// Figures side by side.
-    pub rows: Vec<Row>,
+    pub rows: Vec<AuditFigure>,
     /// Difference that they may have.
     pub tolerance: Tolerance,
     /// The arrival process.
@@ -201,8 +201,12 @@ impl Audit {
         let says = says.unwrap_or_default();
         let much = open > own * 1.2 + 40_000.0;
         let by = match omitted.method {
-            Method::Schedule { rate_per_s } => format!("users who came at {rate_per_s} a second as intended"),
-            Method::Availability => "open users, who come whether or not the server answers,".to_owned(),
+            OmissionMethod::Schedule { rate_per_s } => {
+                format!("users who came at {rate_per_s} a second as intended")
+            }
+            OmissionMethod::Availability => {
+                "open users, who come whether or not the server answers,".to_owned()
+            }
         };
         much.then(|| {
             format!(

@@ -4,7 +4,7 @@ use super::reported::{Reported, Time, Tool};
 
 /// A request as a tool recorded it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Row {
+pub(super) struct ToolRow {
     /// Start of the request, in nanoseconds since any instant.
     pub start_ns: Option<u64>,
     /// Length of the request, in nanoseconds.
@@ -22,7 +22,7 @@ const PERCENTS: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
 /// The report of a tool that gave `rows`, with times to the step of `step_ns`. Percentiles are the values
 /// at rank ceil(np).
-pub(super) fn report(tool: Tool, rows: &[Row], step_ns: u64) -> Option<Reported> {
+pub(super) fn report(tool: Tool, rows: &[ToolRow], step_ns: u64) -> Option<Reported> {
     let mut times: Vec<u64> = rows.iter().map(|row| row.took_ns).collect();
     times.sort_unstable();
     let (shortest, longest) = (*times.first()?, *times.last()?);
@@ -49,7 +49,7 @@ pub(super) fn report(tool: Tool, rows: &[Row], step_ns: u64) -> Option<Reported>
 }
 
 /// From the first begin to the last end, if all rows have a begin.
-fn duration(rows: &[Row]) -> Option<u64> {
+fn duration(rows: &[ToolRow]) -> Option<u64> {
     let starts: Option<Vec<u64>> = rows.iter().map(|row| row.start_ns).collect();
     let first = starts?.into_iter().min()?;
     let last = rows.iter().filter_map(|row| Some(row.start_ns?.saturating_add(row.took_ns))).max()?;

@@ -10,7 +10,7 @@
 //! Further columns are ignored. Rows whose time is no number are left out and counted in a note.
 
 use super::reported::{Reported, Tool};
-use super::rows::{self, Row};
+use super::rows::{self, ToolRow};
 use super::text::whole;
 
 const UNITS: [(&str, f64); 4] = [("_s", 1e9), ("_ms", 1e6), ("_us", 1e3), ("_ns", 1.0)];
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Option<Reported> {
             continue;
         };
         let code = status.map(|at| row.get(at).and_then(whole).unwrap_or(0));
-        rows.push(Row {
+        rows.push(ToolRow {
             start_ns: start.and_then(ns),
             took_ns,
             failed: code.is_some_and(|code| code == 0 || code >= 400),

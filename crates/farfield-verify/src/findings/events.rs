@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The events of one reply, by the file.
 #[derive(Default)]
-struct Row {
+struct EventsRow {
     events: u64,
     first_ns: Option<u64>,
     last_ns: u64,
@@ -15,7 +15,7 @@ struct Row {
     is_odd: bool,
 }
 
-impl Row {
+impl EventsRow {
     fn take(&mut self, event: &ReplyEvent) {
         let at = event.at.as_ns();
         let gap = self.first_ns.map(|_| at.saturating_sub(self.last_ns));
@@ -45,7 +45,7 @@ impl Row {
 pub(super) fn events(judged: Judged<'_>) -> Option<Finding> {
     let sides = judged.sides;
     let events = sides.run.events.as_ref().filter(|_| sides.run.all_kept)?;
-    let mut rows: BTreeMap<(u32, u32), Row> = BTreeMap::new();
+    let mut rows: BTreeMap<(u32, u32), EventsRow> = BTreeMap::new();
     events.iter().for_each(|own| rows.entry((own.connection, own.number)).or_default().take(own));
     let mut wrong = 0_u64;
     for sample in sides.samples.iter().filter(|own| own.events.is_some_and(|events| events.events > 0)) {

@@ -1,14 +1,14 @@
 //! The verdict's checks that samples decide, each with what it should have measured.
 
 use super::expected::Expected;
-use super::part::Counted;
+use super::part::PartCounts;
 use super::{Recount, at};
 use farfield_base::Outcome;
 use serde_json::Value;
 
 impl Recount<'_> {
     /// The verdict's own sum, and the checks that samples decide.
-    pub(super) fn verdict(&self, said: &Value, steady: &Counted) -> Expected {
+    pub(super) fn verdict(&self, said: &Value, steady: &PartCounts) -> Expected {
         let checks = at(said, &["verdict", "checks"]).and_then(Value::as_array);
         let checks = checks.map_or(&[][..], Vec::as_slice);
         let is_failed = |check: &Value| check.get("state").and_then(Value::as_str) == Some("failed");
@@ -24,7 +24,7 @@ impl Recount<'_> {
     }
 
     /// Value that the check `name` should have measured.
-    fn check(&self, name: &str, said: &Value, steady: &Counted) -> Expected {
+    fn check(&self, name: &str, said: &Value, steady: &PartCounts) -> Expected {
         let open = steady.count(Outcome::Unfinished);
         match name {
             "something-measured" => match steady.reply_events {

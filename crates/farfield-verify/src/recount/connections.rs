@@ -1,15 +1,15 @@
 //! Connections counted again: what they carried, their handshakes, and the versions of HTTP over them.
 
 use super::expected::Expected;
-use super::part::{Counted, Which};
-use super::times::Sorted;
+use super::part::{PartCounts, Which};
+use super::times::SortedTimes;
 use super::{Recount, at, mean_ns};
 use farfield_base::{EarlyData, Outcome, Sample, SpokenVersion, TlsStats, TlsVersion};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 impl Recount<'_> {
-    pub(super) fn connections(&self, warm_up: &Counted, steady: &Counted) -> Expected {
+    pub(super) fn connections(&self, warm_up: &PartCounts, steady: &PartCounts) -> Expected {
         let sent = self
             .samples
             .iter()
@@ -82,7 +82,7 @@ impl Recount<'_> {
             ("resumed_share", Expected::near(share(&|tls| tls.resumed))),
             ("tls13_share", Expected::near(share(&|tls| tls.version == TlsVersion::Tls13))),
             ("early", early),
-            ("time", Sorted::of(took).expected(self.without_intervals())),
+            ("time", SortedTimes::of(took).expected(self.without_intervals())),
         ])
     }
 

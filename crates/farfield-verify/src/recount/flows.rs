@@ -2,8 +2,8 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which, Whose};
-use crate::run::{Asked, AskedFlow, FlowPlace};
+use super::part::{PartCounts, Which, Whose};
+use crate::run::{AskedFlow, FlowPlace, ScenarioDemands};
 use serde_json::Value;
 
 /// Flows of a summary at most.
@@ -11,7 +11,7 @@ const FLOWS_MAX: usize = 16;
 
 /// The flows that a scenario asked for, by name; without one, those that the summary `said` has. None where
 /// there are no several.
-pub fn flows(said: &Value, asked: Option<&Asked>) -> Vec<(String, FlowPlace)> {
+pub fn flows(said: &Value, asked: Option<&ScenarioDemands>) -> Vec<(String, FlowPlace)> {
     if let Some(asked) = asked {
         if asked.only_load().is_some() {
             return Vec::new();
@@ -33,14 +33,14 @@ pub fn flows(said: &Value, asked: Option<&Asked>) -> Vec<(String, FlowPlace)> {
 
 impl Recount<'_> {
     /// The requests of the flow of this name.
-    pub(super) fn counted_of_flow(&self, name: &str) -> Option<Counted> {
+    pub(super) fn counted_of_flow(&self, name: &str) -> Option<PartCounts> {
         let (_, place) = self.flows.iter().find(|(own, _)| own == name)?;
-        Some(Counted::part(self, Which::Steady, Whose::Flow(*place)))
+        Some(PartCounts::part(self, Which::Steady, Whose::Flow(*place)))
     }
 
-    pub(super) fn expected_flows(&self, steady: &Counted) -> Expected {
+    pub(super) fn expected_flows(&self, steady: &PartCounts) -> Expected {
         let one = |(name, place): &(String, FlowPlace)| {
-            let own = Counted::part(self, Which::Steady, Whose::Flow(*place));
+            let own = PartCounts::part(self, Which::Steady, Whose::Flow(*place));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(name)),

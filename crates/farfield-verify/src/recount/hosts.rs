@@ -2,8 +2,8 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which, Whose};
-use crate::run::Asked;
+use super::part::{PartCounts, Which, Whose};
+use crate::run::ScenarioDemands;
 use farfield_base::HostNumber;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub struct KnownHost {
 
 /// The hosts that a scenario asked for, by number; without one, those that the summary `said` has. None where
 /// users ask one alone.
-pub fn hosts(said: &Value, asked: Option<&Asked>) -> Vec<KnownHost> {
+pub fn hosts(said: &Value, asked: Option<&ScenarioDemands>) -> Vec<KnownHost> {
     let rows = said.get("hosts").and_then(Value::as_array).into_iter().flatten();
     let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let host = |row: &Value| KnownHost { name: word(row, "name"), url: word(row, "url") };
@@ -31,14 +31,14 @@ pub fn hosts(said: &Value, asked: Option<&Asked>) -> Vec<KnownHost> {
 
 impl Recount<'_> {
     /// The requests for the host of this name.
-    pub(super) fn counted_of_host(&self, name: &str) -> Option<Counted> {
+    pub(super) fn counted_of_host(&self, name: &str) -> Option<PartCounts> {
         let number = self.hosts.iter().position(|own| own.name == name)?;
-        Some(Counted::part(self, Which::Steady, Whose::Host(HostNumber::at(number))))
+        Some(PartCounts::part(self, Which::Steady, Whose::Host(HostNumber::at(number))))
     }
 
-    pub(super) fn expected_hosts(&self, steady: &Counted) -> Expected {
+    pub(super) fn expected_hosts(&self, steady: &PartCounts) -> Expected {
         let one = |(number, host): (usize, &KnownHost)| {
-            let own = Counted::part(self, Which::Steady, Whose::Host(HostNumber::at(number)));
+            let own = PartCounts::part(self, Which::Steady, Whose::Host(HostNumber::at(number)));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(&host.name)),

@@ -4,7 +4,7 @@
 use super::Recount;
 use super::batches::{Division, NoInterval, TimesByBatch};
 use super::expected::Expected;
-use super::times::{Estimate, Intervals, Sorted, either};
+use super::times::{Estimate, Intervals, SortedTimes, either};
 use crate::run::FlowPlace;
 use farfield_base::{HostNumber, Outcome, ReplyEvent, Sample, Stamp};
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ fn is_whole(outcome: Outcome) -> bool {
 
 /// A time of the requests of a part.
 pub struct TimeCounts {
-    pub seen: Sorted,
+    pub seen: SortedTimes,
     pub estimate: Option<Estimate>,
     pub batches: Result<TimesByBatch, NoInterval>,
 }
@@ -138,7 +138,7 @@ fn gaps(of: &Recount<'_>, came: &[&ReplyEvent], division: Division, has_batches:
         false => Some(NoInterval::because("not-kept")),
     };
     let batches = refused.map_or_else(|| TimesByBatch::of(division, &values), Err);
-    TimeCounts { seen: Sorted::of(values.iter().map(|(_, ns)| *ns)), estimate: None, batches }
+    TimeCounts { seen: SortedTimes::of(values.iter().map(|(_, ns)| *ns)), estimate: None, batches }
 }
 
 /// A time of the requests `due`, of which `judged` count where unfinished ones may be ignored; without
@@ -157,8 +157,8 @@ fn time_counts(
     let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
     let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
     let is_open = |own: &&&&Sample| matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut);
-    let ages = Sorted::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
-    let seen = Sorted::of(values.iter().map(|(_, ns)| *ns));
+    let ages = SortedTimes::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
+    let seen = SortedTimes::of(values.iter().map(|(_, ns)| *ns));
     let estimate = Estimate::of(&seen, &ages);
     let batches = refused.map_or_else(|| TimesByBatch::of(division, &values), Err);
     TimeCounts { seen, estimate, batches }
@@ -243,7 +243,7 @@ impl Streams {
 }
 
 /// All that is counted of a part, a class or a state.
-pub struct Counted {
+pub struct PartCounts {
     pub requests: u64,
     pub begun: u64,
     pub outcomes: BTreeMap<u8, u64>,
@@ -262,12 +262,12 @@ pub struct Counted {
     /// Gaps between events of streams, and the number of these; `None` where they were not kept.
     pub gaps: Option<TimeCounts>,
     pub reply_events: Option<u64>,
-    unfinished: Sorted,
+    unfinished: SortedTimes,
 }
 
-impl Counted {
+impl PartCounts {
     /// Counts a part, of all requests or of those of a class or a flow.
-    pub fn part(of: &Recount<'_>, which: Which, whose: Whose) -> Counted {
+    pub fn part(of: &Recount<'_>, which: Which, whose: Whose) -> PartCounts {
         let samples = || of.samples.iter().filter(move |own| whose.has(own.class, own.host, own.request));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
@@ -304,7 +304,7 @@ impl Counted {
         let steady = which == Which::Steady;
         let latest = came.iter().flatten().map(|own| of.since(own.at.as_ns(), own.at.as_ns())).max();
         let ends = Ends { completed: &completed, succeeded: &succeeded, latest_event: latest };
-        let (division, mut counted) = Counted::requests(of, &due, &TIMES, lasted_ns, steady, ends);
+        let (division, mut counted) = PartCounts::requests(of, &due, &TIMES, lasted_ns, steady, ends);
         counted.gaps = came.as_deref().map(|came| gaps(of, came, division, steady));
         counted.reply_events = came.map(|came| came.iter().map(|own| own.events()).sum());
         counted.events = events;
@@ -313,11 +313,11 @@ impl Counted {
     }
 
     /// Counts the requests of the measured part that are of a state, by its number.
-    pub fn state(of: &Recount<'_>, number: u32) -> Counted {
+    pub fn state(of: &Recount<'_>, number: u32) -> PartCounts {
         let own = of.samples.iter().filter(|own| own.request == number);
         let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
         // A state that was never asked for has no batches.
-        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), Ends::default()).1
+        PartCounts::requests(of, &due, &["response"], of.left(), !due.is_empty(), Ends::default()).1
     }
 
     fn requests(
@@ -327,7 +327,7 @@ impl Counted {
         lasted_ns: u64,
         has_batches: bool,
         Ends { completed, succeeded, latest_event }: Ends<'_>,
-    ) -> (Division, Counted) {
+    ) -> (Division, PartCounts) {
         let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
         let latest = due.iter().map(|own| since(own)).chain(completed.iter().copied()).chain(latest_event);
         let latest = latest.max();
@@ -373,9 +373,9 @@ impl Counted {
         let times = names.iter().map(|name| (*name, time_counts(of, due, &judged, name, division, refused)));
         let times = times.collect();
         let open = due.iter().filter(|own| own.outcome == Outcome::Unfinished);
-        let unfinished = Sorted::of(open.filter_map(|own| age_of("response", own)));
+        let unfinished = SortedTimes::of(open.filter_map(|own| age_of("response", own)));
         let share = failed.len() as f64 / judged.len() as f64;
-        let counted = Counted {
+        let counted = PartCounts {
             requests: due.len() as u64,
             begun: due.iter().filter(|own| own.begun().is_some()).count() as u64,
             outcomes,
@@ -505,7 +505,7 @@ impl Counted {
         Expected::Record(others.into_iter().chain(replies).collect())
     }
 
-    /// As [`Counted::interval`], where the farfield that made the summary has such intervals.
+    /// As [`PartCounts::interval`], where the farfield that made the summary has such intervals.
     fn newer_interval(&self, of: &Recount<'_>, interval: Result<[f64; 2], NoInterval>, by: f64) -> Expected {
         if of.has_newer { self.interval(of, interval, by).0 } else { Expected::Open }
     }

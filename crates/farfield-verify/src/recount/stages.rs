@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which, Whose};
+use super::part::{PartCounts, Which, Whose};
 use crate::set_aside::SetAside;
 use farfield_base::{Instant, StageSpan, Window};
 use farfield_traffic::stages::STAGES_MAX;
@@ -46,9 +46,9 @@ impl<'a> Recount<'a> {
     }
 
     /// The requests of the stage of this name.
-    pub(super) fn counted_of_stage(&self, name: &str) -> Option<Counted> {
+    pub(super) fn counted_of_stage(&self, name: &str) -> Option<PartCounts> {
         let stage = self.stages.iter().find(|stage| stage.name == name)?;
-        Some(Counted::part(&self.stage(stage)?, Which::Steady, Whose::All))
+        Some(PartCounts::part(&self.stage(stage)?, Which::Steady, Whose::All))
     }
 
     pub(super) fn expected_stages(&self) -> Expected {
@@ -59,7 +59,7 @@ impl<'a> Recount<'a> {
                 ("course", Expected::word(&stage.course)),
                 ("from_ns", Expected::Count(own.from)),
                 ("to_ns", Expected::Count(own.to)),
-                ("steady", Counted::part(&own, Which::Steady, Whose::All).expected(&own, None)),
+                ("steady", PartCounts::part(&own, Which::Steady, Whose::All).expected(&own, None)),
             ]))
         };
         match self.stages.is_empty() {

@@ -2,12 +2,12 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which, Whose};
+use super::part::{PartCounts, Which, Whose};
 use farfield_base::{Duration, Outcome, Rate, Share};
 use serde_json::Value;
 
 /// A threshold as it is written.
-struct Written<'a> {
+struct ThresholdText<'a> {
     metric: &'a str,
     timing: &'a str,
     scope: Option<&'a str>,
@@ -15,8 +15,8 @@ struct Written<'a> {
     value: &'a str,
 }
 
-impl<'a> Written<'a> {
-    fn read(text: &'a str) -> Option<Written<'a>> {
+impl<'a> ThresholdText<'a> {
+    fn read(text: &'a str) -> Option<ThresholdText<'a>> {
         // A path in braces may contain signs.
         let first = text.find(['<', '>', '=', '{'])?;
         let from = if text[first..].starts_with('{') { text.rfind('}')? } else { 0 };
@@ -31,7 +31,13 @@ impl<'a> Written<'a> {
             Some((metric, timing)) => (metric.trim(), timing.strip_suffix(')')?.trim()),
             None => (left, "response"),
         };
-        Some(Written { metric, timing, scope, comparison: &right[..signs], value: right[signs..].trim() })
+        Some(ThresholdText {
+            metric,
+            timing,
+            scope,
+            comparison: &right[..signs],
+            value: right[signs..].trim(),
+        })
     }
 
     /// The field of a summary's times.
@@ -81,19 +87,19 @@ impl<'a> Written<'a> {
 /// A number that was found, from one to another by the bins of a histogram, and whether the true one is only
 /// known to be more.
 #[derive(Clone, Copy)]
-struct Found {
+struct MeasuredRange {
     low: f64,
     high: f64,
     is_lower_bound: bool,
 }
 
-impl Found {
-    fn exactly(value: f64) -> Found {
-        Found { low: value, high: value, is_lower_bound: false }
+impl MeasuredRange {
+    fn exactly(value: f64) -> MeasuredRange {
+        MeasuredRange { low: value, high: value, is_lower_bound: false }
     }
 
-    fn of((ns, is_lower_bound): (f64, bool)) -> Found {
-        Found { low: ns - 1.0, high: ns + 1.0, is_lower_bound }
+    fn of((ns, is_lower_bound): (f64, bool)) -> MeasuredRange {
+        MeasuredRange { low: ns - 1.0, high: ns + 1.0, is_lower_bound }
     }
 
     fn expected(self) -> Expected {
@@ -115,7 +121,7 @@ pub fn expected(of: &Recount<'_>, said: &Value) -> Expected {
 /// The result of one that samples do not show, of a path for instance: its limit, and whether it passed by
 /// the number that the summary has, which is unread.
 fn not_counted(own: &Value, text: &str) -> Expected {
-    let written = Written::read(text);
+    let written = ThresholdText::read(text);
     let limit = written.as_ref().and_then(|written| Some((written, written.limit()?)));
     let Some((written, (unit, limit))) = limit else {
         return Expected::record([("text", Expected::word(text))]);
@@ -131,7 +137,7 @@ fn not_counted(own: &Value, text: &str) -> Expected {
 
 /// The result of one; `None` if it cannot be read, or is of what is not counted.
 fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
-    let written = Written::read(text)?;
+    let written = ThresholdText::read(text)?;
     let (unit, limit) = written.limit()?;
     // Samples have the longest gap of each stream alone.
     let is_of_events = written.timing == "event-gap" || written.metric == "event-rate";
@@ -139,15 +145,15 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
         return None;
     }
     let counted = match written.scope {
-        None => Counted::part(of, Which::Steady, Whose::All),
+        None => PartCounts::part(of, Which::Steady, Whose::All),
         Some(scope) if let Some(flow) = of.counted_of_flow(scope) => flow,
         Some(scope) if let Some(host) = of.counted_of_host(scope) => host,
         Some(scope) if let Some(stage) = of.counted_of_stage(scope) => stage,
         Some(scope) => match of.classes.iter().position(|class| class == scope) {
-            Some(class) => Counted::part(of, Which::Steady, Whose::Class(class as u16)),
+            Some(class) => PartCounts::part(of, Which::Steady, Whose::Class(class as u16)),
             None => {
                 let place = of.states.iter().position(|state| state == scope)?;
-                Counted::state(of, of.request_of_state(place))
+                PartCounts::state(of, of.request_of_state(place))
             }
         },
     };
@@ -163,7 +169,7 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
     };
     Some(Expected::record([
         ("text", Expected::word(text)),
-        ("measured", found.map_or(Expected::Nothing, Found::expected)),
+        ("measured", found.map_or(Expected::Nothing, MeasuredRange::expected)),
         ("is_lower_bound", Expected::Flag(found.is_some_and(|found| found.is_lower_bound))),
         ("interval", interval(of, &written, &counted)),
         ("limit", Expected::near(limit)),
@@ -172,44 +178,51 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
     ]))
 }
 
-fn measure(written: &Written<'_>, counted: &Counted) -> Option<Found> {
+fn measure(written: &ThresholdText<'_>, counted: &PartCounts) -> Option<MeasuredRange> {
     let events = &counted.events;
-    let rate = |count: u64| (counted.lasted_ns > 0).then(|| Found::exactly(counted.per_s(count)));
+    let rate = |count: u64| (counted.lasted_ns > 0).then(|| MeasuredRange::exactly(counted.per_s(count)));
     if written.is_time() {
         let times = counted.time(&written.field())?;
         let estimate = times.estimate.as_ref();
-        let whole = |ns: f64| Found { low: ns - 1.0, high: ns + 1.0, is_lower_bound: false };
+        let whole = |ns: f64| MeasuredRange { low: ns - 1.0, high: ns + 1.0, is_lower_bound: false };
         return match written.metric {
             "mean" => estimate.map_or_else(
-                || times.seen.mean().map(|mean| Found { low: mean - 1.0, ..Found::exactly(mean) }),
-                |estimate| Some(Found::of(estimate.mean())),
+                || {
+                    times
+                        .seen
+                        .mean()
+                        .map(|mean| MeasuredRange { low: mean - 1.0, ..MeasuredRange::exactly(mean) })
+                },
+                |estimate| Some(MeasuredRange::of(estimate.mean())),
             ),
             "max" => estimate.map_or_else(
-                || times.seen.ends().map(|[_, longest]| Found::exactly(longest as f64)),
-                |estimate| Some(Found::of(estimate.max())),
+                || times.seen.ends().map(|[_, longest]| MeasuredRange::exactly(longest as f64)),
+                |estimate| Some(MeasuredRange::of(estimate.max())),
             ),
-            "min" => times.seen.ends().map(|[shortest, _]| Found::exactly(shortest as f64)),
+            "min" => times.seen.ends().map(|[shortest, _]| MeasuredRange::exactly(shortest as f64)),
             "sd" => times.seen.deviation().map(whole),
             _ => {
                 let per_billion = written.per_billion()?;
                 estimate.map_or_else(
                     || match times.seen.quantile(per_billion)? {
-                        Expected::Between { low, high } => Some(Found { low, high, is_lower_bound: false }),
+                        Expected::Between { low, high } => {
+                            Some(MeasuredRange { low, high, is_lower_bound: false })
+                        }
                         _ => None,
                     },
-                    |estimate| Some(Found::of(estimate.quantile(per_billion))),
+                    |estimate| Some(MeasuredRange::of(estimate.quantile(per_billion))),
                 )
             }
         };
     }
     match written.metric {
-        "errors" => counted.error_share.map(Found::exactly),
+        "errors" => counted.error_share.map(MeasuredRange::exactly),
         "rate" => rate(events.succeeded),
         "sent" => rate(events.sent),
         "offered" => rate(events.offered),
-        "requests" => Some(Found::exactly(counted.requests as f64)),
+        "requests" => Some(MeasuredRange::exactly(counted.requests as f64)),
         "event-rate" => rate(counted.reply_events?),
-        "stalls" => Some(Found::exactly(counted.streams.stalled? as f64)),
+        "stalls" => Some(MeasuredRange::exactly(counted.streams.stalled? as f64)),
         name if name.starts_with("status.") => {
             let wanted = name.strip_prefix("status.")?.to_lowercase();
             let is_it = |status: u16| match wanted.strip_suffix("xx") {
@@ -222,18 +235,18 @@ fn measure(written: &Written<'_>, counted: &Counted) -> Option<Found> {
             };
             let (own, all) = (sum(&is_it), sum(&|_| true));
             match written.is_share() {
-                true => (all > 0).then(|| Found::exactly(own as f64 / all as f64)),
-                false => Some(Found::exactly(own as f64)),
+                true => (all > 0).then(|| MeasuredRange::exactly(own as f64 / all as f64)),
+                false => Some(MeasuredRange::exactly(own as f64)),
             }
         }
         name => {
             let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)?;
-            Some(Found::exactly(counted.count(outcome) as f64))
+            Some(MeasuredRange::exactly(counted.count(outcome) as f64))
         }
     }
 }
 
-fn interval(of: &Recount<'_>, written: &Written<'_>, counted: &Counted) -> Expected {
+fn interval(of: &Recount<'_>, written: &ThresholdText<'_>, counted: &PartCounts) -> Expected {
     if !of.has_intervals {
         return Expected::Open;
     }
@@ -268,14 +281,14 @@ mod tests {
     #[test]
     fn thresholds_are_read_as_they_are_written() {
         let read = |text| {
-            let own = Written::read(text)?;
+            let own = ThresholdText::read(text)?;
             Some((own.metric, own.timing, own.scope, own.comparison, own.value))
         };
         assert_eq!(read("p99<200ms"), Some(("p99", "response", None, "<", "200ms")));
         assert_eq!(read("p99.9(connect){dsl} >= 1s"), Some(("p99.9", "connect", Some("dsl"), ">=", "1s")));
         assert_eq!(read("nothing"), None);
         assert_eq!(read("requests{/a==}==0"), Some(("requests", "response", Some("/a=="), "==", "0")));
-        let limit = |text| Written::read(text)?.limit();
+        let limit = |text| ThresholdText::read(text)?.limit();
         assert_eq!(limit("p99<200ms"), Some(("ns", 2e8)));
         assert_eq!(limit("errors<1%"), Some(("share", 0.01)));
         assert_eq!(limit("rate>=500/s"), Some(("per_second", 500.0)));

@@ -27,7 +27,7 @@ pub fn rank(per_billion: u64, count: u64) -> u64 {
 
 /// Times in nanoseconds, sorted, none above a day.
 #[derive(Debug, Clone, Default)]
-pub struct Sorted {
+pub struct SortedTimes {
     ns: Vec<u64>,
     above: u64,
 }
@@ -46,9 +46,9 @@ impl Intervals<'_> {
     pub const NOT_KEPT: Intervals<'static> = Intervals::Of(Err(NoInterval::because("not-kept")));
 }
 
-impl Sorted {
+impl SortedTimes {
     /// Of times in any order.
-    pub fn of(times: impl Iterator<Item = u64>) -> Sorted {
+    pub fn of(times: impl Iterator<Item = u64>) -> SortedTimes {
         let mut above = 0;
         let cut = times.map(|ns| {
             above += u64::from(ns > DAY_NS);
@@ -56,7 +56,7 @@ impl Sorted {
         });
         let mut ns: Vec<u64> = cut.collect();
         ns.sort_unstable();
-        Sorted { ns, above }
+        SortedTimes { ns, above }
     }
 
     /// Number of times.
@@ -193,7 +193,7 @@ fn bin(ns: u64) -> (u64, u64) {
 
 impl Estimate {
     /// `None` without an age.
-    pub fn of(seen: &Sorted, ages: &Sorted) -> Option<Estimate> {
+    pub fn of(seen: &SortedTimes, ages: &SortedTimes) -> Option<Estimate> {
         let longest = ages.ends()?[1].max(seen.ends().map_or(0, |ends| ends[1]));
         let shortest = ages.ends()?[0].min(seen.ends().map_or(u64::MAX, |ends| ends[0]));
         // Of each bin the times seen, and the ages.
@@ -275,7 +275,7 @@ mod tests {
     /// 12.1.
     #[test]
     fn the_papers_own_example() {
-        let of = |tenths: [u64; 4]| Sorted::of(tenths.into_iter());
+        let of = |tenths: [u64; 4]| SortedTimes::of(tenths.into_iter());
         let estimate = Estimate::of(&of([8, 31, 54, 92]), &of([10, 27, 70, 121])).expect("ages");
         let shares: Vec<f64> = estimate.steps.iter().map(|(_, longer)| *longer).collect();
         let expected = [7.0 / 8.0, 0.7, 0.525, 0.2625];

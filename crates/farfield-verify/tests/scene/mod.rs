@@ -12,8 +12,8 @@ use farfield_traffic::distribution::Exponential;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec, Distribution};
 use farfield_verify::{
-    AgreementLimits, Asked, AskedFlow, AskedPolicy, RunRecord, RunStart, SetAside, Verification, Verified,
-    verify,
+    AgreementLimits, AskedFlow, AskedPolicy, RunRecord, RunStart, ScenarioDemands, SetAside, Verification,
+    Verified, verify,
 };
 use serde_json::Value;
 use std::num::NonZeroU32;
@@ -30,7 +30,7 @@ pub struct Scene {
     pub samples: Vec<Sample>,
     pub capture: Capture,
     pub run: RunRecord,
-    pub asked: Asked,
+    pub asked: ScenarioDemands,
 }
 
 /// Random times of a scene.
@@ -127,7 +127,7 @@ impl Scene {
                 all_kept: true,
                 gateway_is_first: false,
             },
-            asked: Asked {
+            asked: ScenarioDemands {
                 part: farfield_base::Part::WHOLE,
                 hosts: Vec::new(),
                 authorities: Vec::new(),

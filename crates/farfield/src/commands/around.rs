@@ -7,9 +7,9 @@
 use super::once::narrator::Narrator;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_engine::plane::{Plane, SocketsPlane};
-use farfield_engine::sockets::Sources;
+use farfield_engine::sockets::SourceAddresses;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Flow, Itinerary, SessionLimits, TraceEvent};
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ pub(super) struct ServerShown {
 
 /// Runs the set-up of a run, if it has one, and gives all sessions the values that it extracted.
 pub(super) fn set_up(
-    settings: &mut Settings,
+    settings: &mut RunSettings,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Played>, Problem> {
@@ -74,7 +74,7 @@ pub(super) fn set_up(
 }
 
 /// Runs the tear-down of a run, if it has one, even if the run was interrupted.
-pub(super) fn tear_down(settings: &Settings, shown: ServerShown) -> Result<Option<Played>, Problem> {
+pub(super) fn tear_down(settings: &RunSettings, shown: ServerShown) -> Result<Option<Played>, Problem> {
     let (mut all, mut failed) = (None, None);
     for flow in &settings.flows {
         let [_, Some(part)] = flow.itinerary.around_run() else { continue };
@@ -92,7 +92,7 @@ type Values = Vec<Option<Box<[u8]>>>;
 
 fn play(
     mut itinerary: Itinerary,
-    settings: &Settings,
+    settings: &RunSettings,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<(Played, Values), Problem> {
@@ -113,20 +113,20 @@ fn play(
     Ok((Played { text, completed: ended.is_some() }, ended.unwrap_or_default()))
 }
 
-/// Settings of one session of `itinerary`, on the plane of the run with `settings`.
-fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Settings {
+/// RunSettings of one session of `itinerary`, on the plane of the run with `settings`.
+fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) -> RunSettings {
     let plane = match &settings.plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
         Plane::Emulated(_) => Plane::Sockets(SocketsPlane {
             target: address,
             peers: None,
             unix: None,
-            sources: Sources::default(),
+            sources: SourceAddresses::default(),
             capture: None,
         }),
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
-    Settings {
+    RunSettings {
         flows: Flow::only(LoadModel::recorded(vec![Instant::ZERO]), itinerary),
         policy: settings.policy.clone(),
         events: settings.events,
@@ -158,7 +158,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
     }
 }
 
-fn run_part(part: Settings, settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
+fn run_part(part: RunSettings, settings: &RunSettings, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
     let run = move || farfield_engine::run(&part, stop, |_| {}).map(drop);
     let ran = match &settings.plane {
         Plane::Emulated(emulated) => emulated.testbed.inside(run).map_err(|error| {

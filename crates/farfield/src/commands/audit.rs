@@ -151,7 +151,7 @@ struct AuditSetup {
 
 /// A tool that has run, and what was captured of it.
 struct Observed {
-    ended: tool::Ended,
+    ended: tool::ToolEnd,
     files: Vec<ReportFile>,
     capture: Option<Capture>,
     limits: Vec<String>,

@@ -40,7 +40,7 @@ pub struct ChildRuns {
 }
 
 /// The run that an experiment asks for.
-pub struct Asked<'a, T> {
+pub struct ChildRun<'a, T> {
     /// Its place in the experiment, as `design.json` keeps it.
     pub design: &'a T,
     /// Its point, in words.
@@ -52,7 +52,7 @@ pub struct Asked<'a, T> {
 }
 
 /// A run that was made, now or before.
-pub struct Made {
+pub struct ChildResult {
     /// Its directory.
     pub run: RunDirectory,
     /// Seconds that it took, with start and end.
@@ -76,7 +76,7 @@ impl ChildRuns {
     ///
     /// # Errors
     /// If it was interrupted or could not be made, or if there is one of another experiment in its place.
-    pub fn run<T>(&self, asked: &Asked<T>) -> Result<Made, Stop>
+    pub fn run<T>(&self, asked: &ChildRun<T>) -> Result<ChildResult, Stop>
     where
         T: Serialize + DeserializeOwned + PartialEq + Clone,
     {
@@ -97,7 +97,7 @@ impl ChildRuns {
     }
 
     /// A finished run; `None` if it was broken off.
-    fn read_back<T>(&self, asked: &Asked<T>, directory: &Path) -> Result<Option<Made>, Stop>
+    fn read_back<T>(&self, asked: &ChildRun<T>, directory: &Path) -> Result<Option<ChildResult>, Stop>
     where
         T: DeserializeOwned + PartialEq,
     {
@@ -117,10 +117,10 @@ impl ChildRuns {
         }
         let run = RunDirectory::open(directory.to_string());
         let run = run.map_err(|error| Stop::Failed(error.to_string()))?;
-        Ok(Some(Made { run, took_s: kept.took_s, read_back: true }))
+        Ok(Some(ChildResult { run, took_s: kept.took_s, read_back: true }))
     }
 
-    fn make<T: Serialize + Clone>(&self, asked: &Asked<T>, directory: &Path) -> Result<Made, Stop> {
+    fn make<T: Serialize + Clone>(&self, asked: &ChildRun<T>, directory: &Path) -> Result<ChildResult, Stop> {
         let begun_ns = monotonic_ns();
         let child = self.command(asked, directory)?.spawn();
         let child = child.map_err(|error| Stop::Failed(format!("cannot start a run: {error}")))?;
@@ -147,10 +147,10 @@ impl ChildRuns {
         let text = serde_json::to_string_pretty(&file).expect("a design is JSON") + "\n";
         let put = farfield_files::output::put(&directory.join(DESIGN_FILE), text.as_bytes());
         put.map_err(|error| failed(&format!("{DESIGN_FILE} cannot be written: {error}")))?;
-        Ok(Made { run, took_s, read_back: false })
+        Ok(ChildResult { run, took_s, read_back: false })
     }
 
-    fn command<T>(&self, asked: &Asked<T>, directory: &Path) -> Result<Command, Stop> {
+    fn command<T>(&self, asked: &ChildRun<T>, directory: &Path) -> Result<Command, Stop> {
         let program = std::env::current_exe();
         let program = program.map_err(|error| Stop::Failed(format!("cannot find farfield: {error}")))?;
         let mut command = Command::new(program);

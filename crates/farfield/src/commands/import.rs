@@ -9,7 +9,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::Bytes;
 use farfield_files::input::DOCUMENT_MAX;
-use farfield_import::{Imported, Kind, Source, Wishes};
+use farfield_import::{DocumentKind, ImportSource, Imported, Wishes};
 use farfield_scenario::{Overlay, Url};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -44,8 +44,8 @@ pub(super) fn import_for(flags: &ImportFlags, readers: ScenarioReaders) -> Resul
         (None, false) => None,
     };
     let kind = match &document {
-        None => Kind::Curl,
-        Some(bytes) => flags.from.or_else(|| Kind::of(named, bytes)).ok_or_else(|| unknown(named))?,
+        None => DocumentKind::Curl,
+        Some(bytes) => flags.from.or_else(|| DocumentKind::of(named, bytes)).ok_or_else(|| unknown(named))?,
     };
     let base = base_of(flags, kind);
     let wishes = wishes(flags, &base)?;
@@ -60,7 +60,7 @@ pub(super) fn import_for(flags: &ImportFlags, readers: ScenarioReaders) -> Resul
         Some(bytes) => {
             let name = if named == "-" { "standard input" } else { named };
             let mut load = |path: &Path| farfield_files::read_below(&folder, path, NAMED_MAX);
-            farfield_import::import(kind, Source { name, bytes, load: &mut load }, &wishes)
+            farfield_import::import(kind, ImportSource { name, bytes, load: &mut load }, &wishes)
         }
     };
     let imported = imported.map_err(|error| Problem::usage(format!("{named} {error}")))?;
@@ -83,8 +83,8 @@ fn pasted(flags: &ImportFlags) -> Option<&str> {
         _ => return None,
     };
     let is_command = text.trim().contains(char::is_whitespace)
-        && flags.from.is_none_or(|kind| kind == Kind::Curl)
-        && Kind::of("", text.as_bytes()) == Some(Kind::Curl);
+        && flags.from.is_none_or(|kind| kind == DocumentKind::Curl)
+        && DocumentKind::of("", text.as_bytes()) == Some(DocumentKind::Curl);
     (is_command && !Path::new(text).exists()).then_some(text)
 }
 
@@ -118,8 +118,8 @@ pub(super) fn replace_private(
 
 /// The folder that names of files in the document are relative to: its own, and for commands of curl the one
 /// that they are typed in.
-fn base_of(flags: &ImportFlags, kind: Kind) -> PathBuf {
-    let file = flags.file.as_deref().filter(|_| kind != Kind::Curl).map(Path::new);
+fn base_of(flags: &ImportFlags, kind: DocumentKind) -> PathBuf {
+    let file = flags.file.as_deref().filter(|_| kind != DocumentKind::Curl).map(Path::new);
     file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
 }
 
@@ -167,9 +167,9 @@ fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
 }
 
 /// The document.
-fn read(named: &str, from: Option<Kind>) -> Result<Vec<u8>, Problem> {
+fn read(named: &str, from: Option<DocumentKind>) -> Result<Vec<u8>, Problem> {
     let unreadable = |error: io::Error| Problem::failed(format!("cannot read {named}: {error}"));
-    let is_archive = from == Some(Kind::Har) || named.to_ascii_lowercase().ends_with(".har");
+    let is_archive = from == Some(DocumentKind::Har) || named.to_ascii_lowercase().ends_with(".har");
     let max = if is_archive { DOCUMENT_MAX } else { SOURCE_MAX };
     if named != "-" {
         return farfield_files::read_typed_text(Path::new(named), max)
@@ -201,7 +201,7 @@ fn refusal(imported: &Imported, flags: &ImportFlags, base: &Path) -> Option<Stri
 }
 
 /// Reports on standard error what is in the scenario and what is not.
-fn account(named: &str, kind: Kind, imported: &Imported, refusal: Option<&str>) {
+fn account(named: &str, kind: DocumentKind, imported: &Imported, refusal: Option<&str>) {
     let Imported { reading, target, notes, secrets, environment, files, .. } = imported;
     let (taken, all) = (reading.taken, reading.entries());
     let name = if named == "-" { "standard input" } else { named };

@@ -1,7 +1,7 @@
 //! The summary of a run as an experiment reads it: whether the run counts, and what its goals came to.
 
 use farfield_experiment::{GoalReading, Observed, Validity};
-use farfield_measure::bottleneck::Cause;
+use farfield_measure::bottleneck::BottleneckCause;
 use farfield_measure::{Quantile, Summary};
 use std::path::Path;
 
@@ -59,7 +59,7 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     let broken = goals.iter().any(|goal| !goal.kept);
     let Some(first) = summary.verdict.first_cause() else {
         let generator =
-            summary.bottleneck.as_ref().is_some_and(|found| found.first == Some(Cause::Generator));
+            summary.bottleneck.as_ref().is_some_and(|found| found.first == Some(BottleneckCause::Generator));
         // Valid, but what broke the goals is not shown to be the server.
         return match generator && broken {
             true => Validity::Invalid { cause: "worker-cpu".to_owned(), is_full: true },
@@ -75,18 +75,18 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
 }
 
 /// The cause in words, as a clause.
-fn gave_out(cause: Cause) -> &'static str {
+fn gave_out(cause: BottleneckCause) -> &'static str {
     match cause {
-        Cause::Generator => "the generator gave out",
-        Cause::Cpu => "the server's processor gave out",
-        Cause::MachineCpu => "the machine's processors gave out",
-        Cause::Memory => "memory gave out",
-        Cause::Swap => "memory gave out (swapping)",
-        Cause::Descriptors => "the server's descriptors gave out",
-        Cause::Disk => "a disk gave out",
-        Cause::Network => "the network gave out",
-        Cause::Workers => "the server's workers gave out",
-        Cause::AcceptQueue => "the server's accept queue gave out",
+        BottleneckCause::Generator => "the generator gave out",
+        BottleneckCause::Cpu => "the server's processor gave out",
+        BottleneckCause::MachineCpu => "the machine's processors gave out",
+        BottleneckCause::Memory => "memory gave out",
+        BottleneckCause::Swap => "memory gave out (swapping)",
+        BottleneckCause::Descriptors => "the server's descriptors gave out",
+        BottleneckCause::Disk => "a disk gave out",
+        BottleneckCause::Network => "the network gave out",
+        BottleneckCause::Workers => "the server's workers gave out",
+        BottleneckCause::AcceptQueue => "the server's accept queue gave out",
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
         let mut summary = valid();
         assert_eq!(validity(&summary, &[absent("p99<1s")]), Validity::Valid);
         summary.bottleneck = Some(Bottleneck {
-            first: Some(Cause::Generator),
+            first: Some(BottleneckCause::Generator),
             exhausted: Vec::new(),
             in_words: String::new(),
             seconds: 1,

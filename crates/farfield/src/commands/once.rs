@@ -12,7 +12,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
 use farfield_engine::plane::PreparedPlane;
-use farfield_engine::{PlaneKind, Settings, descriptors, interrupt, preflight};
+use farfield_engine::{PlaneKind, RunSettings, descriptors, interrupt, preflight};
 use farfield_scenario::{Overlay, Prepared};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, TraceEvent};
@@ -89,7 +89,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
 }
 
 /// Keeps the flow of this name, or the first that has sessions of states.
-fn keep_one_flow(settings: &mut Settings<PreparedPlane>, name: Option<&str>) -> Result<(), Problem> {
+fn keep_one_flow(settings: &mut RunSettings<PreparedPlane>, name: Option<&str>) -> Result<(), Problem> {
     let flows = &mut settings.flows;
     if let Some(name) = name {
         let names: Vec<String> = flows.iter().map(|flow| format!("`{}`", flow.name)).collect();
@@ -121,7 +121,7 @@ fn no_session() -> Problem {
 }
 
 /// One session that begins at once, for as long as it takes.
-fn of_one_session(settings: &mut Settings<PreparedPlane>) {
+fn of_one_session(settings: &mut RunSettings<PreparedPlane>) {
     for flow in &mut settings.flows {
         flow.load = LoadModel::recorded(vec![Instant::ZERO]);
     }

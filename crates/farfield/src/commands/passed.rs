@@ -5,7 +5,7 @@ use farfield_measure::{Histogram, Quantile};
 use farfield_report::figures;
 
 /// Counts of packets that were passed on, their lateness, and the processor time.
-pub struct Passed<'a> {
+pub struct ForwardingReport<'a> {
     /// Packets from clients.
     pub up: u64,
     /// Packets from servers.
@@ -22,7 +22,7 @@ pub struct Passed<'a> {
     pub cpu: Duration,
 }
 
-impl Passed<'_> {
+impl ForwardingReport<'_> {
     /// A line of counts, and one of lateness if there were packets; `limit` is that of its 99th percentile.
     pub fn in_words(&self, limit: Duration) -> String {
         let drops = self.drops;
@@ -67,8 +67,8 @@ pub fn is_late(lateness: &Histogram, limit: Duration) -> bool {
 mod tests {
     use super::*;
 
-    fn passed(lateness: &Histogram) -> Passed<'_> {
-        Passed {
+    fn passed(lateness: &Histogram) -> ForwardingReport<'_> {
+        ForwardingReport {
             up: 3,
             down: 2,
             drops: NetworkDrops { lost: 1, early: 2, delayed: 3, ..NetworkDrops::default() },

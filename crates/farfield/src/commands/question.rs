@@ -9,7 +9,7 @@ pub mod evidence;
 mod recompute;
 mod story;
 
-use crate::commands::sweep::{Asked, made};
+use crate::commands::sweep::{SweepRequest, made};
 use crate::exit::Exit;
 use crate::flags::sweep::ExperimentFlags;
 use crate::output;
@@ -65,8 +65,8 @@ fn read(named: &Path) -> Result<Question, Problem> {
 }
 
 /// The sweep that a question asks for.
-fn asked<'a>(question: &'a Question, scenario: Option<&'a str>) -> Asked<'a> {
-    Asked {
+fn asked<'a>(question: &'a Question, scenario: Option<&'a str>) -> SweepRequest<'a> {
+    SweepRequest {
         what: scenario,
         overlay: question.overlay.clone(),
         design: &question.design,

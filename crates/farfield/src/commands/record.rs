@@ -16,7 +16,7 @@ use farfield_base::Duration;
 use farfield_engine::{descriptors, interrupt, tls as machine};
 use farfield_files::input::KEY_MAX;
 use farfield_http::tls::{Group, Trust, certificates_of_pem};
-use farfield_import::Kind;
+use farfield_import::DocumentKind;
 use farfield_os::clock::monotonic_ns;
 use farfield_recorder::{
     ClientIdentity, Recorder, RecorderConfig, Recording, RecordingBounds, WebOrigin, write_archive,
@@ -232,7 +232,7 @@ fn import_flags(flags: &RecordFlags, files: &RecordingFiles, origins: &[WebOrigi
     let mut roots = origins.iter().map(|origin| format!("{origin}/"));
     ImportFlags {
         file: Some(files.archive.to_string_lossy().into_owned()),
-        from: Some(Kind::Har),
+        from: Some(DocumentKind::Har),
         out: Some(files.scenario.clone()),
         target: roots.next(),
         hosts: roots.collect(),

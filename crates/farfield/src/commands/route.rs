@@ -1,6 +1,6 @@
 //! `farfield route`: an emulated network between hosts that somebody else runs.
 
-use crate::commands::passed::{self, Passed};
+use crate::commands::passed::{self, ForwardingReport};
 use crate::commands::run;
 use crate::exit::Exit;
 use crate::flags::route::RouteFlags;
@@ -86,8 +86,8 @@ fn line_of(counts: RouteCounts) -> String {
     format!("farfield: {up} packets up, {down} down, {dropped} dropped\n")
 }
 
-fn in_words(report: &RouteReport) -> Passed<'_> {
-    Passed {
+fn in_words(report: &RouteReport) -> ForwardingReport<'_> {
+    ForwardingReport {
         up: report.up,
         down: report.down,
         drops: report.drops,

@@ -15,7 +15,7 @@ use crate::progress::{Progress, Shown, Watch};
 use farfield_base::Part;
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
-    Output, RunDirectory, RunDirectoryError, RunError, SetUpError, Settings, StartError, StartSource,
+    Output, RunDirectory, RunDirectoryError, RunError, RunSettings, SetUpError, StartError, StartSource,
     descriptors, interrupt, preflight, tls_probe,
 };
 use farfield_measure::Summary;
@@ -254,7 +254,7 @@ pub(super) fn write_page(results: &RunDirectory) {
 
 /// Runs the set-up, if there is one. A run whose set-up fails is not begun, and leaves no directory.
 fn begin_with_set_up(
-    settings: &mut Settings,
+    settings: &mut RunSettings,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
     directory: &Path,
@@ -274,7 +274,7 @@ fn begin_with_set_up(
 }
 
 /// Runs the tear-down, if there is one. Its failure does not change the result.
-fn end_with_tear_down(settings: &Settings, shown: ServerShown) {
+fn end_with_tear_down(settings: &RunSettings, shown: ServerShown) {
     match around::tear_down(settings, shown) {
         Ok(Some(played)) if !played.completed => {
             output::put_error(format_args!("\n{}\n\nwarning: the tear-down failed\n", played.text.trim()));
@@ -297,10 +297,10 @@ pub(super) fn announce(plane: &PreparedPlane, quiet: bool) -> Result<(), Problem
 /// Sets up the plane, and shakes hands once with a server that talks TLS. A failure removes the run
 /// directory.
 pub(super) fn set_up(
-    settings: Settings<PreparedPlane>,
+    settings: RunSettings<PreparedPlane>,
     scenario: &Scenario,
     directory: &Path,
-) -> Result<Settings, Problem> {
+) -> Result<RunSettings, Problem> {
     let set_up = settings.set_up(directory).map_err(|error| match error {
         SetUpError::Testbed(error) => Problem::forbidden(error),
         SetUpError::Server(error) => Problem::failed(error),

@@ -1,6 +1,6 @@
 //! `farfield shell`: any program behind an emulated path to a server.
 
-use crate::commands::passed::Passed;
+use crate::commands::passed::ForwardingReport;
 use crate::commands::run;
 use crate::exit::Exit;
 use crate::flags::shell::ShellFlags;
@@ -95,7 +95,7 @@ fn code_of(status: ExitStatus) -> u8 {
 fn in_words(report: &ShellReport, limit: Duration) -> String {
     let left =
         if report.left_behind == 1 { "process left behind, killed" } else { "processes left behind, killed" };
-    let passed = Passed {
+    let passed = ForwardingReport {
         up: report.up,
         down: report.down,
         drops: report.drops,

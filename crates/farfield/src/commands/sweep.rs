@@ -32,7 +32,7 @@ const PARQUET_FILE: &str = "table.parquet";
 const PAGE_FILE: &str = "sweep.html";
 
 /// The request for a sweep.
-pub struct Asked<'a> {
+pub struct SweepRequest<'a> {
     /// The URL or the scenario; farfield's built-in server if absent.
     pub what: Option<&'a str>,
     /// The keys that are laid over it in all runs.
@@ -55,7 +55,7 @@ pub struct Asked<'a> {
 
 /// Makes the runs, and prints what follows from them.
 pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
-    let asked = Asked {
+    let asked = SweepRequest {
         what: Some(&flags.what),
         overlay: flags.overlay(),
         design: &flags.design,
@@ -86,7 +86,7 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
     }
     let mut flags = flags.clone();
     let design = DesignFlags { out: flags.result.out.take(), ..DesignFlags::default() };
-    let asked = Asked {
+    let asked = SweepRequest {
         what: flags.what.as_deref(),
         overlay: flags.overlay(),
         design: &design,
@@ -105,7 +105,7 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
 }
 
 /// Makes the runs of what is asked, and prints what follows from them.
-pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
+pub fn made(asked: &SweepRequest, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
     let read = super::run::read(asked.what, &asked.overlay)?;
     super::run::refuse_part(&read, "a sweep, or a run that is repeated,")?;
     let planned = plan::of(asked, &read)?;
@@ -161,7 +161,7 @@ pub fn answer(
 }
 
 /// The flags that all runs have in common. Samples of so many runs are kept where that is asked for.
-fn words(asked: &Asked) -> Vec<String> {
+fn words(asked: &SweepRequest) -> Vec<String> {
     let of_overlay = asked.overlay.words();
     let is_said =
         of_overlay.iter().any(|word| word.contains("output.samples=") || word.starts_with("--samples"));

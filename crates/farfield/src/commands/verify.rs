@@ -23,8 +23,8 @@ use farfield_traffic::RequestSetSpec;
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
-    AgreementLimits, Asked, AskedFlow, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, SetAside,
-    Verification, tables,
+    AgreementLimits, AskedFlow, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, ScenarioDemands,
+    SetAside, Verification, tables,
 };
 use serde_json::Value;
 use std::fmt::Display;
@@ -413,7 +413,7 @@ fn limits(scenario: &Scenario) -> AgreementLimits {
 }
 
 /// Load, connection policy and request mix that the scenario asked for.
-fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
+fn asked(plan: &RunPlan, is_secured: bool) -> ScenarioDemands {
     let scenario = plan.scenario();
     let policy = &scenario.connections;
     // Visitors of an open load inherit the connections of earlier ones.
@@ -434,7 +434,7 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
         mix: if flow.session.is_some() { Vec::new() } else { mix_of(flow.requests) },
         requests: flow.request_count,
     };
-    Asked {
+    ScenarioDemands {
         flows: plan.flows().map(flow).collect(),
         hosts: scenario.hosts_in_results(),
         authorities: scenario.authorities(),

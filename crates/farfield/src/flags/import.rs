@@ -1,7 +1,7 @@
 //! The flags of `farfield import`.
 
 use clap::{Args, ValueHint};
-use farfield_import::Kind;
+use farfield_import::DocumentKind;
 use std::path::PathBuf;
 
 /// `farfield import`
@@ -20,7 +20,7 @@ pub struct ImportFlags {
     pub file: Option<String>,
     /// Kind of the file: curl, har, openapi, postman or jmeter; by its content if absent
     #[arg(long, value_name = "KIND")]
-    pub from: Option<Kind>,
+    pub from: Option<DocumentKind>,
     /// Write the scenario to FILE; to standard output if absent
     #[arg(short = 'o', long, visible_alias = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,

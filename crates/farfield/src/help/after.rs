@@ -8,7 +8,7 @@ const EXIT_CODES: &str = "Exit codes:";
 
 /// The end of a command's help, in parts.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct After {
+pub struct HelpFooter {
     /// Paragraphs without a title.
     pub prose: Vec<String>,
     /// Exit codes, each with what it means.
@@ -17,11 +17,11 @@ pub struct After {
     pub examples: Vec<String>,
 }
 
-impl After {
+impl HelpFooter {
     /// That of `command`.
-    pub fn of(command: &Command) -> After {
+    pub fn of(command: &Command) -> HelpFooter {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let mut after = After::default();
+        let mut after = HelpFooter::default();
         for paragraph in text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
             if let Some(rest) = paragraph.strip_prefix(EXAMPLES) {
                 after.examples = examples(rest);
@@ -64,7 +64,7 @@ mod tests {
     fn titles_divide_the_parts() {
         let text = "It runs\nuntil Ctrl-C.\n\nExit codes:\n  0    fine\n  130  ended by Ctrl-C\n\nExamples:\n  \
                     farfield run a\n  farfield run \\\n      --b";
-        let after = After::of(&Command::new("x").after_help(text));
+        let after = HelpFooter::of(&Command::new("x").after_help(text));
         assert_eq!(after.prose, ["It runs\nuntil Ctrl-C."]);
         assert_eq!(after.exit_codes[1], ("130".to_owned(), "ended by Ctrl-C".to_owned()));
         assert_eq!(after.examples, ["farfield run a", "farfield run \\\n    --b"]);

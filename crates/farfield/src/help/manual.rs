@@ -1,7 +1,7 @@
 //! Man pages, one a command, from the same words as its help: what it does, its flags by heading, exit
 //! status, examples.
 
-use super::after::After;
+use super::after::HelpFooter;
 use crate::exit::COMMON_CODES;
 use clap::Command;
 use clap_mangen::Man;
@@ -42,7 +42,7 @@ fn rendered(command: &Command, path: &[String]) -> io::Result<Vec<u8>> {
     writeln!(to, ".SH NAME\n{} \\- {}", escaped(&name), escaped(about.trim_end_matches('.')))?;
     page.render_synopsis_section(&mut to)?;
     page.render_description_section(&mut to)?;
-    let after = After::of(command);
+    let after = HelpFooter::of(command);
     for prose in &after.prose {
         writeln!(to, ".PP\n{}", escaped(prose))?;
     }
@@ -70,7 +70,7 @@ fn rendered(command: &Command, path: &[String]) -> io::Result<Vec<u8>> {
 }
 
 /// The command's own codes, and those that all have.
-fn exit_status(after: &After, to: &mut Vec<u8>) -> io::Result<()> {
+fn exit_status(after: &HelpFooter, to: &mut Vec<u8>) -> io::Result<()> {
     writeln!(to, ".SH \"EXIT STATUS\"")?;
     let has = |code: &str| after.exit_codes.iter().any(|(own, _)| own == code);
     let common = COMMON_CODES.iter().filter(|(code, _)| !has(code));

@@ -15,7 +15,7 @@ const METRICS: &str = include_str!("../../../../docs/metrics.md");
 /// A row of a table: the names in its first cell, and what the other cells say below the heads of their
 /// columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ReferenceEntry {
     pub names: Vec<String>,
     pub cells: Vec<(String, String)>,
 }
@@ -77,24 +77,24 @@ fn sentence_of(table: &str, key: &str) -> Option<String> {
 }
 
 /// The checks of the verdict.
-pub fn checks() -> Vec<Entry> {
+pub fn checks() -> Vec<ReferenceEntry> {
     entries(VERDICT, "check")
 }
 
 /// The metrics of a run that other programs read.
-pub fn metrics() -> Vec<Entry> {
-    let is_series = |entry: &Entry| entry.names.iter().any(|name| name.starts_with("farfield_"));
+pub fn metrics() -> Vec<ReferenceEntry> {
+    let is_series = |entry: &ReferenceEntry| entry.names.iter().any(|name| name.starts_with("farfield_"));
     entries(METRICS, "metric").into_iter().filter(is_series).collect()
 }
 
 /// The metrics that conditions on a run name.
-pub fn metrics_of_conditions() -> Vec<Entry> {
+pub fn metrics_of_conditions() -> Vec<ReferenceEntry> {
     entries(METRICS, "metric").into_iter().filter(|entry| !entry.names[0].starts_with("farfield_")).collect()
 }
 
 /// The rows of all tables of `page` whose first column is called `first`.
-fn entries(page: &str, first: &str) -> Vec<Entry> {
-    let (mut found, mut columns): (Vec<Entry>, Vec<String>) = (Vec::new(), Vec::new());
+fn entries(page: &str, first: &str) -> Vec<ReferenceEntry> {
+    let (mut found, mut columns): (Vec<ReferenceEntry>, Vec<String>) = (Vec::new(), Vec::new());
     for line in page.lines() {
         let Some(cells) = cells_of(line) else {
             columns.clear();
@@ -105,7 +105,7 @@ fn entries(page: &str, first: &str) -> Vec<Entry> {
         } else if !columns.is_empty() && cells[0].starts_with('`') {
             let names = cells[0].split('`').skip(1).step_by(2).map(str::to_owned).collect();
             let rest = columns.iter().cloned().zip(cells[1..].iter().map(|cell| plain(cell)));
-            found.push(Entry { names, cells: rest.filter(|(_, cell)| !cell.is_empty()).collect() });
+            found.push(ReferenceEntry { names, cells: rest.filter(|(_, cell)| !cell.is_empty()).collect() });
         }
     }
     found

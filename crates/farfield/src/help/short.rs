@@ -1,6 +1,6 @@
 //! `-h`: the flags that people use daily, a line each, below their headings; a line names the others.
 
-use super::after::After;
+use super::after::HelpFooter;
 use super::{LINES, heading, literal, styled};
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command};
@@ -30,17 +30,19 @@ pub fn render(command: &mut Command, columns: usize) -> StyledStr {
     if names_flags(command) {
         let _ = writeln!(text, "{}", wrapped(EVERYTHING, columns).join("\n"));
     }
-    let subcommands: Vec<Row> = command
+    let subcommands: Vec<HelpRow> = command
         .get_subcommands()
         .filter(|sub| !sub.is_hide_set())
-        .map(|sub| Row::new(sub.get_name(), &sub.get_about().map(ToString::to_string).unwrap_or_default()))
+        .map(|sub| {
+            HelpRow::new(sub.get_name(), &sub.get_about().map(ToString::to_string).unwrap_or_default())
+        })
         .collect();
     section(&mut text, "Commands", &subcommands, columns);
-    let positionals: Vec<Row> = shown(command).filter(|flag| flag.is_positional()).map(row).collect();
+    let positionals: Vec<HelpRow> = shown(command).filter(|flag| flag.is_positional()).map(row).collect();
     section(&mut text, "Arguments", &positionals, columns);
     for title in titles(command) {
         let of_title = || of_title(command, &title);
-        let rows: Vec<Row> = of_title().filter(|flag| !flag.is_hide_short_help_set()).map(row).collect();
+        let rows: Vec<HelpRow> = of_title().filter(|flag| !flag.is_hide_short_help_set()).map(row).collect();
         let others: Vec<String> = of_title()
             .filter(|flag| flag.is_hide_short_help_set())
             .map(|flag| format!("--{}", flag.get_long().unwrap_or_default()))
@@ -57,14 +59,14 @@ fn names_flags(command: &Command) -> bool {
 }
 
 /// A name with words.
-struct Row {
+struct HelpRow {
     name: String,
     words: String,
 }
 
-impl Row {
-    fn new(name: &str, words: &str) -> Row {
-        Row { name: name.to_owned(), words: words.to_owned() }
+impl HelpRow {
+    fn new(name: &str, words: &str) -> HelpRow {
+        HelpRow { name: name.to_owned(), words: words.to_owned() }
     }
 }
 
@@ -93,7 +95,7 @@ fn of_title<'c>(command: &'c Command, title: &'c str) -> impl Iterator<Item = &'
     flags.filter(move |flag| flag.get_help_heading().unwrap_or(FURTHER) == title)
 }
 
-fn row(flag: &Arg) -> Row {
+fn row(flag: &Arg) -> HelpRow {
     let short = match flag.get_short() {
         Some(letter) => format!("-{letter}, "),
         None if flag.is_positional() => String::new(),
@@ -116,15 +118,15 @@ fn row(flag: &Arg) -> Row {
     if !defaults.is_empty() && super::defaults::takes_value(flag) {
         let _ = write!(words, " [default: {}]", defaults.join(" "));
     }
-    Row { name: format!("{short}{flag}"), words }
+    HelpRow { name: format!("{short}{flag}"), words }
 }
 
-fn section(text: &mut String, title: &str, rows: &[Row], columns: usize) {
+fn section(text: &mut String, title: &str, rows: &[HelpRow], columns: usize) {
     section_with(text, title, &[], rows, columns);
 }
 
 /// A section, whose heading names the flags that only `--help` has.
-fn section_with(text: &mut String, title: &str, others: &[String], rows: &[Row], columns: usize) {
+fn section_with(text: &mut String, title: &str, others: &[String], rows: &[HelpRow], columns: usize) {
     if rows.is_empty() && others.is_empty() {
         return;
     }
@@ -169,7 +171,7 @@ fn end(text: &mut String, command: &Command, columns: usize) {
         }
         return;
     }
-    let examples = After::of(command).examples;
+    let examples = HelpFooter::of(command).examples;
     let lines: Vec<String> = examples
         .iter()
         .take(EXAMPLES)

@@ -2,7 +2,7 @@
 //! flag that is short for a key, and its default.
 
 use super::nearest::{nearest, with_prefix};
-use super::reference::{self, Entry};
+use super::reference::{self, ReferenceEntry};
 use super::short::wrapped;
 use super::{columns, command};
 use crate::exit::Exit;
@@ -99,7 +99,7 @@ pub fn metrics(about: &[&str]) -> Result<Exit, Problem> {
 }
 
 /// All entries, one of them, or those that are near to what was typed.
-fn entries(what: &str, parts: &[(&str, Vec<Entry>)], about: &[&str]) -> Result<Exit, Problem> {
+fn entries(what: &str, parts: &[(&str, Vec<ReferenceEntry>)], about: &[&str]) -> Result<Exit, Problem> {
     let all = || parts.iter().flat_map(|(_, entries)| entries);
     let names: Vec<&str> = all().flat_map(|entry| &entry.names).map(String::as_str).collect();
     let mut text = String::new();
@@ -115,7 +115,7 @@ fn entries(what: &str, parts: &[(&str, Vec<Entry>)], about: &[&str]) -> Result<E
             match named(typed) {
                 Some(entry) => text = entry_page(entry),
                 None => {
-                    let mut near: Vec<&Entry> =
+                    let mut near: Vec<&ReferenceEntry> =
                         near(what, typed, &names)?.iter().filter_map(|name| named(name)).collect();
                     near.dedup();
                     text = list(near.iter().flat_map(|entry| rows(entry)));
@@ -170,7 +170,7 @@ fn key_page(key: &str, words: &str, inside: &[&str]) -> String {
     text
 }
 
-fn entry_page(entry: &Entry) -> String {
+fn entry_page(entry: &ReferenceEntry) -> String {
     let mut text = format!("{}\n", entry.names.join(", "));
     for (column, words) in &entry.cells {
         let _ = write!(text, "\n{column}\n{}", paragraph(words, 2));
@@ -179,7 +179,7 @@ fn entry_page(entry: &Entry) -> String {
 }
 
 /// A row for each name, with the last of few cells, which is the meaning, or the first of many.
-fn rows(entry: &Entry) -> impl Iterator<Item = (String, &str)> {
+fn rows(entry: &ReferenceEntry) -> impl Iterator<Item = (String, &str)> {
     let last = entry.cells.last().filter(|_| entry.cells.len() < 3);
     let words = last.or(entry.cells.first()).map_or("", |(_, words)| words.as_str());
     entry.names.iter().map(move |name| (name.clone(), words))

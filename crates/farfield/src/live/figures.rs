@@ -1,7 +1,7 @@
 //! Data of a run for the live view: facts that hold from its start, and figures once a second.
 
 use farfield_base::{Duration, Instant, Window};
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
 
@@ -26,7 +26,7 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// Those of a run with these settings.
-    pub fn of(settings: &Settings) -> RunFacts {
+    pub fn of(settings: &RunSettings) -> RunFacts {
         let measure_from = Instant::ZERO + settings.warm_up;
         let plane = settings.plane.kind();
         RunFacts {

@@ -45,7 +45,7 @@ impl Tab {
 
 /// The meaning of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyAction {
     Show(Tab),
     Next,
     Pause,
@@ -55,19 +55,19 @@ pub enum Key {
 }
 
 /// The meaning of a key event; `None` if it has none.
-pub fn meaning(event: KeyEvent) -> Option<Key> {
+pub fn meaning(event: KeyEvent) -> Option<KeyAction> {
     if event.modifiers.contains(KeyModifiers::CONTROL) {
-        return (event.code == KeyCode::Char('c')).then_some(Key::Ask(Request::Interrupt));
+        return (event.code == KeyCode::Char('c')).then_some(KeyAction::Ask(Request::Interrupt));
     }
     Some(match event.code {
-        KeyCode::Char('1') => Key::Show(Tab::Charts),
-        KeyCode::Char('2') => Key::Show(Tab::Tables),
-        KeyCode::Char('3') => Key::Show(Tab::Verdict),
-        KeyCode::Tab | KeyCode::Right => Key::Next,
-        KeyCode::Char('p' | ' ') => Key::Pause,
-        KeyCode::Up | KeyCode::Char('k') => Key::Up,
-        KeyCode::Down | KeyCode::Char('j') => Key::Down,
-        KeyCode::Char('q') => Key::Ask(Request::Quit),
+        KeyCode::Char('1') => KeyAction::Show(Tab::Charts),
+        KeyCode::Char('2') => KeyAction::Show(Tab::Tables),
+        KeyCode::Char('3') => KeyAction::Show(Tab::Verdict),
+        KeyCode::Tab | KeyCode::Right => KeyAction::Next,
+        KeyCode::Char('p' | ' ') => KeyAction::Pause,
+        KeyCode::Up | KeyCode::Char('k') => KeyAction::Up,
+        KeyCode::Down | KeyCode::Char('j') => KeyAction::Down,
+        KeyCode::Char('q') => KeyAction::Ask(Request::Quit),
         _ => return None,
     })
 }

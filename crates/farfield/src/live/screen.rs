@@ -1,6 +1,6 @@
 //! The terminal of the live view: entered, drawn to, left as it was.
 
-use crate::live::keys::{Key, meaning};
+use crate::live::keys::{KeyAction, meaning};
 use crossterm::event::{Event, KeyEventKind};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, event, execute, terminal};
@@ -44,7 +44,7 @@ impl Screen {
     }
 
     /// Waits for a key with a meaning, for `at_most`.
-    pub fn next_key(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
+    pub fn next_key(&mut self, at_most: Duration) -> io::Result<Option<KeyAction>> {
         if !event::poll(at_most.to_std())? {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Content of the live view: the figures so far, and what keys have chosen.
 
 use crate::live::figures::{Figures, RunFacts};
-use crate::live::keys::{Key, Request, Tab};
+use crate::live::keys::{KeyAction, Request, Tab};
 use farfield_base::Instant;
 use farfield_measure::series::SeriesRow;
 use std::collections::VecDeque;
@@ -81,14 +81,14 @@ impl View {
     }
 
     /// Acts on a key; returns what it asks of the run.
-    pub fn handle_key(&mut self, key: Key) -> Option<Request> {
+    pub fn handle_key(&mut self, key: KeyAction) -> Option<Request> {
         match key {
-            Key::Show(tab) => self.show(tab),
-            Key::Next => self.show(self.tab.next()),
-            Key::Pause => self.paused = !self.paused,
-            Key::Up => self.scrolled = self.scrolled.saturating_sub(1),
-            Key::Down => self.scrolled = self.scrolled.saturating_add(1),
-            Key::Ask(request) => return Some(request),
+            KeyAction::Show(tab) => self.show(tab),
+            KeyAction::Next => self.show(self.tab.next()),
+            KeyAction::Pause => self.paused = !self.paused,
+            KeyAction::Up => self.scrolled = self.scrolled.saturating_sub(1),
+            KeyAction::Down => self.scrolled = self.scrolled.saturating_add(1),
+            KeyAction::Ask(request) => return Some(request),
         }
         None
     }

@@ -11,7 +11,7 @@ use super::{PATIENCE, WAITING};
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::Instant;
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
 use farfield_os::processors;
@@ -126,7 +126,7 @@ pub struct FigureLines {
 impl FigureLines {
     /// Begins the lines of a run with these settings; `stop` ends the run.
     pub fn begin(
-        settings: &Settings,
+        settings: &RunSettings,
         directory: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<FigureLines, Problem> {

@@ -6,7 +6,7 @@
 
 use super::snapshot::{Buckets, PartTotals, Snapshot};
 use farfield_base::printable;
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub struct RunLabels {
 
 impl RunLabels {
     /// Those of the run with these settings and this directory.
-    pub fn of(settings: &Settings, directory: &Path) -> RunLabels {
+    pub fn of(settings: &RunSettings, directory: &Path) -> RunLabels {
         let run = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
         let planned = settings.warm_up + settings.duration;
         RunLabels {
@@ -48,7 +48,7 @@ impl RunLabels {
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricType {
     /// A total, which only grows.
     Counter,
     Gauge,
@@ -63,13 +63,13 @@ pub struct Family {
     pub help: &'static str,
     /// By the Unified Code for Units of Measure.
     pub unit: &'static str,
-    pub kind: Kind,
-    pub points: Vec<Point>,
+    pub kind: MetricType,
+    pub points: Vec<MetricPoint>,
 }
 
 /// One series at one instant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct MetricPoint {
     pub labels: Vec<(&'static str, String)>,
     pub value: Value,
 }
@@ -114,12 +114,12 @@ pub fn families(run: &RunLabels, snapshot: &Snapshot) -> Vec<Family> {
     all
 }
 
-fn number(labels: Vec<(&'static str, String)>, value: f64) -> Point {
-    Point { labels, value: Value::Number(value) }
+fn number(labels: Vec<(&'static str, String)>, value: f64) -> MetricPoint {
+    MetricPoint { labels, value: Value::Number(value) }
 }
 
-fn gauge(name: &'static str, unit: &'static str, help: &'static str, points: Vec<Point>) -> Family {
-    Family { name, help, unit, kind: Kind::Gauge, points }
+fn gauge(name: &'static str, unit: &'static str, help: &'static str, points: Vec<MetricPoint>) -> Family {
+    Family { name, help, unit, kind: MetricType::Gauge, points }
 }
 
 fn about_the_run(run: &RunLabels, snapshot: &Snapshot) -> Vec<Family> {
@@ -185,7 +185,7 @@ fn events(snapshot: &Snapshot) -> Vec<Family> {
         let phases = PHASES.iter().zip(&snapshot.events);
         let points =
             phases.map(|(phase, events)| number(vec![("phase", (*phase).to_owned())], of(events) as f64));
-        Family { name, help, unit, kind: Kind::Counter, points: points.collect() }
+        Family { name, help, unit, kind: MetricType::Counter, points: points.collect() }
     };
     vec![
         total("farfield_offered_total", "", "Requests due in the phase.", |events| events.offered),
@@ -219,7 +219,7 @@ fn by_status(snapshot: &Snapshot) -> Family {
         name: "farfield_replies_total",
         unit: "",
         help: "Replies to requests that were due in the phase, by status code.",
-        kind: Kind::Counter,
+        kind: MetricType::Counter,
         points: points.collect(),
     }
 }
@@ -239,7 +239,7 @@ fn by_path(snapshot: &Snapshot) -> Family {
         name: "farfield_path_replies_total",
         unit: "",
         help: "Replies to requests for a path in the measured part, by status code.",
-        kind: Kind::Counter,
+        kind: MetricType::Counter,
         points: points.collect(),
     }
 }
@@ -348,15 +348,15 @@ fn apart(
         })
     });
     let times = |(name, help), of: fn(&PartTotals) -> &Buckets| {
-        let points = parts.iter().map(|(value, totals)| Point {
+        let points = parts.iter().map(|(value, totals)| MetricPoint {
             labels: vec![(label, value.clone()), ("outcome", "ok".to_owned())],
             value: Value::Histogram(of(totals).clone()),
         });
-        Family { name, help, unit: "s", kind: Kind::Histogram, points: points.collect() }
+        Family { name, help, unit: "s", kind: MetricType::Histogram, points: points.collect() }
     };
     let (name, help) = requests;
     vec![
-        Family { name, help, unit: "", kind: Kind::Counter, points: outcomes.collect() },
+        Family { name, help, unit: "", kind: MetricType::Counter, points: outcomes.collect() },
         times(response, |totals| &totals.response),
         times(service, |totals| &totals.service),
     ]

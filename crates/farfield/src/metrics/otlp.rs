@@ -2,7 +2,7 @@
 //!
 //! 64-bit integers are strings there. Totals count from the start of the run (cumulative temporality).
 
-use super::families::{Family, Kind, RunLabels, Value};
+use super::families::{Family, MetricType, RunLabels, Value};
 use super::snapshot::{Buckets, Snapshot};
 use serde_json::{Value as Json, json};
 
@@ -54,12 +54,12 @@ fn metric(family: &Family, start_ns: u128, now_ns: u128) -> Json {
     let name = family.name.strip_suffix("_total").unwrap_or(family.name);
     let mut json = json!({ "name": name, "description": family.help, "unit": family.unit });
     match family.kind {
-        Kind::Counter => {
+        MetricType::Counter => {
             json["sum"] =
                 json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE, "isMonotonic": true });
         }
-        Kind::Gauge => json["gauge"] = json!({ "dataPoints": points }),
-        Kind::Histogram => {
+        MetricType::Gauge => json["gauge"] = json!({ "dataPoints": points }),
+        MetricType::Histogram => {
             json["histogram"] = json!({ "dataPoints": points, "aggregationTemporality": CUMULATIVE });
         }
     }

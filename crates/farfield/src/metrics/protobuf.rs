@@ -3,28 +3,28 @@
 
 /// A message as it is written.
 #[derive(Debug, Default)]
-pub struct Message(Vec<u8>);
+pub struct ProtobufMessage(Vec<u8>);
 
-impl Message {
+impl ProtobufMessage {
     /// A field of text, or of an inner message.
-    pub fn bytes(mut self, field: u32, bytes: &[u8]) -> Message {
+    pub fn bytes(mut self, field: u32, bytes: &[u8]) -> ProtobufMessage {
         self.key(field, 2);
         varint(&mut self.0, bytes.len() as u64);
         self.0.extend_from_slice(bytes);
         self
     }
 
-    pub fn message(self, field: u32, inner: Message) -> Message {
+    pub fn message(self, field: u32, inner: ProtobufMessage) -> ProtobufMessage {
         self.bytes(field, &inner.0)
     }
 
-    pub fn number(mut self, field: u32, number: u64) -> Message {
+    pub fn number(mut self, field: u32, number: u64) -> ProtobufMessage {
         self.key(field, 0);
         varint(&mut self.0, number);
         self
     }
 
-    pub fn double(mut self, field: u32, number: f64) -> Message {
+    pub fn double(mut self, field: u32, number: f64) -> ProtobufMessage {
         self.key(field, 1);
         self.0.extend_from_slice(&number.to_le_bytes());
         self
@@ -68,12 +68,12 @@ mod tests {
     /// with "testing".
     #[test]
     fn fields_are_those_of_the_format() {
-        let message = Message::default().number(1, 150).bytes(2, b"testing").double(3, 1.0);
+        let message = ProtobufMessage::default().number(1, 150).bytes(2, b"testing").double(3, 1.0);
         let mut expected = vec![0x08, 0x96, 0x01, 0x12, 0x07];
         expected.extend_from_slice(b"testing");
         expected.extend_from_slice(&[0x19, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
         assert_eq!(message.into_bytes(), expected);
-        let nested = Message::default().message(3, Message::default().number(1, 150));
+        let nested = ProtobufMessage::default().message(3, ProtobufMessage::default().number(1, 150));
         assert_eq!(nested.into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
     }
 

@@ -30,19 +30,19 @@ pub enum Encoding {
 
 /// A collector.
 #[derive(Debug)]
-pub struct Target {
+pub struct PushTarget {
     /// Without credentials.
     url: String,
     authorization: Option<String>,
     encoding: Encoding,
 }
 
-impl Target {
+impl PushTarget {
     /// The collector at a URL; where it has no path, at the path that is usual.
     ///
     /// # Errors
     /// A sentence about the URL.
-    pub fn of(text: &str, encoding: Encoding) -> Result<Target, String> {
+    pub fn of(text: &str, encoding: Encoding) -> Result<PushTarget, String> {
         let url = text.parse::<Url>().map_err(|error| error.to_string())?;
         if url.is_secure() {
             return Err("metrics are pushed over http only; name a collector of this machine (Prometheus in agent mode, the \
@@ -54,7 +54,7 @@ impl Target {
             ("/", Encoding::Otlp) => "/v1/metrics",
             (path, _) => path,
         };
-        Ok(Target {
+        Ok(PushTarget {
             url: format!("http://{}{path}", url.authority()),
             authorization: url.authorization(),
             encoding,
@@ -109,7 +109,7 @@ struct Tally {
 
 impl Pusher {
     /// Begins to push to `target`.
-    pub fn begin(target: Target, run: Arc<RunLabels>) -> io::Result<Pusher> {
+    pub fn begin(target: PushTarget, run: Arc<RunLabels>) -> io::Result<Pusher> {
         let (snapshots, taken) = channel();
         let url = target.url.clone();
         let thread = Builder::new().name("metrics push".to_owned());
@@ -138,7 +138,7 @@ impl Pusher {
     }
 }
 
-fn push_all(target: &Target, run: &RunLabels, snapshots: &Receiver<Arc<Snapshot>>) -> Tally {
+fn push_all(target: &PushTarget, run: &RunLabels, snapshots: &Receiver<Arc<Snapshot>>) -> Tally {
     // Below workers, and never without a share: the last push has the result.
     let _ = processors::set_background();
     let config = ureq::Agent::config_builder()
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn a_url_without_a_path_means_the_usual_one() {
-        let url = |text: &str, encoding| Target::of(text, encoding).map(|target| target.url);
+        let url = |text: &str, encoding| PushTarget::of(text, encoding).map(|target| target.url);
         assert_eq!(
             url("http://127.0.0.1:9090", Encoding::RemoteWrite),
             Ok("http://127.0.0.1:9090/api/v1/write".to_owned())
         );
         assert_eq!(url("http://[::1]:4318/", Encoding::Otlp), Ok("http://[::1]:4318/v1/metrics".to_owned()));
         assert_eq!(url("http://a:1/x?y=1", Encoding::Otlp), Ok("http://a:1/x?y=1".to_owned()));
-        let secret = Target::of("http://user:word@a/", Encoding::Otlp).expect("a URL");
+        let secret = PushTarget::of("http://user:word@a/", Encoding::Otlp).expect("a URL");
         assert!(!secret.url.contains("word") && secret.authorization.is_some());
         assert!(url("https://a/", Encoding::Otlp).expect_err("no TLS").contains("over https"));
         assert!(url("9090", Encoding::Otlp).is_err());

@@ -1,7 +1,7 @@
 //! Metrics in Prometheus' remote write protocol, version 1.0: protobuf, Snappy's block format.
 
-use super::families::{Family, Kind, RunLabels, Value};
-use super::protobuf::{Message, snappy};
+use super::families::{Family, MetricType, RunLabels, Value};
+use super::protobuf::{ProtobufMessage, snappy};
 use super::text::cumulative;
 
 /// Header fields of a request, besides the content type.
@@ -14,7 +14,7 @@ pub const HEADERS: [(&str, &str); 3] = [
 /// The body of a request with the families at `unix_ms`. Series have the labels of their run, since no scrape
 /// adds any.
 pub fn encode(families: &[Family], run: &RunLabels, unix_ms: u64) -> Vec<u8> {
-    let mut request = Message::default();
+    let mut request = ProtobufMessage::default();
     for family in families {
         for point in &family.points {
             let labels: Vec<(&str, &str)> =
@@ -45,26 +45,26 @@ pub fn encode(families: &[Family], run: &RunLabels, unix_ms: u64) -> Vec<u8> {
     }
     for family in families {
         let kind = match family.kind {
-            Kind::Counter => 1,
-            Kind::Gauge => 2,
-            Kind::Histogram => 3,
+            MetricType::Counter => 1,
+            MetricType::Gauge => 2,
+            MetricType::Histogram => 3,
         };
-        let metadata = Message::default().number(1, kind).bytes(2, family.name.as_bytes());
+        let metadata = ProtobufMessage::default().number(1, kind).bytes(2, family.name.as_bytes());
         request = request.message(3, metadata.bytes(4, family.help.as_bytes()));
     }
     snappy(&request.into_bytes())
 }
 
 /// A series with one value. Labels are sorted by name, each once, as the protocol asks.
-fn series(mut labels: Vec<(&str, &str)>, value: f64, unix_ms: u64) -> Message {
+fn series(mut labels: Vec<(&str, &str)>, value: f64, unix_ms: u64) -> ProtobufMessage {
     labels.sort_unstable_by_key(|(name, _)| *name);
     labels.dedup_by_key(|(name, _)| *name);
-    let mut series = Message::default();
+    let mut series = ProtobufMessage::default();
     for (name, value) in labels {
-        let label = Message::default().bytes(1, name.as_bytes()).bytes(2, value.as_bytes());
+        let label = ProtobufMessage::default().bytes(1, name.as_bytes()).bytes(2, value.as_bytes());
         series = series.message(1, label);
     }
-    series.message(2, Message::default().double(1, value).number(2, unix_ms))
+    series.message(2, ProtobufMessage::default().double(1, value).number(2, unix_ms))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Metrics as text, for Prometheus to read ("Exposition formats", version 0.0.4).
 
-use super::families::{Family, Kind, Value};
+use super::families::{Family, MetricType, Value};
 use super::snapshot::Buckets;
 use std::fmt::Write;
 
@@ -11,9 +11,9 @@ pub fn encode(families: &[Family]) -> String {
     let mut text = String::new();
     for Family { name, help, kind, points, .. } in families {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Histogram => "histogram",
         };
         // Help is ours: it has neither backslashes nor line ends.
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

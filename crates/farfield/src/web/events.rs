@@ -31,7 +31,7 @@ impl Events {
 
 /// All clients of a stream, and the newest event of each name, which a new client gets first.
 #[derive(Debug, Default)]
-pub struct Hub {
+pub struct EventHub {
     fed: Mutex<Fed>,
     /// Held by each stream of events that is open.
     open: Arc<()>,
@@ -44,7 +44,7 @@ struct Fed {
     closed: bool,
 }
 
-impl Hub {
+impl EventHub {
     /// Sends an event to all clients. `data` is a document of JSON, and so has no line ends.
     pub fn send(&self, name: &str, data: &serde_json::Value) {
         let event = Bytes::from(format!("event: {name}\ndata: {data}\n\n"));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_new_client_gets_the_newest_and_a_slow_one_is_dropped() {
-        let hub = Hub::default();
+        let hub = EventHub::default();
         hub.send("a", &json!(1));
         hub.send("a", &json!({ "text": "two\nlines" }));
         let mut slow = hub.join().expect("room");

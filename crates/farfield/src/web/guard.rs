@@ -9,7 +9,7 @@
 //! port (RFC 6265, section 8.5), and so to the one that a run measures; a URL would leave it in logs and
 //! histories.
 
-use super::{Answer, one};
+use super::{WebReply, one};
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, StatusCode};
 use std::io::{self, Read};
@@ -42,7 +42,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    pub(super) fn answer(self) -> Answer {
+    pub(super) fn answer(self) -> WebReply {
         let (status, sentence) = match self {
             Refused::Host => (
                 StatusCode::MISDIRECTED_REQUEST,
@@ -58,7 +58,7 @@ impl Refused {
                  send `Authorization: Bearer …`",
             ),
         };
-        let answer = Answer::refusal(status, sentence);
+        let answer = WebReply::refusal(status, sentence);
         // RFC 9110, section 15.5.2.
         if self == Refused::Token { answer.with(header::WWW_AUTHENTICATE, "Bearer") } else { answer }
     }

@@ -5,7 +5,7 @@
 //! what may wait for them, and limits on the time of waiting and of answering. Work that does not end
 //! keeps its thread, which nothing can take from it, and no other kind notices.
 
-use super::Answer;
+use super::WebReply;
 use hyper::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +95,7 @@ impl Lanes {
 
     /// The answer that `answer` makes, in the lane of `work`. Whoever no longer waits for it leaves the
     /// queue.
-    pub async fn answer(&self, work: Work, answer: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+    pub async fn answer(&self, work: Work, answer: impl FnOnce() -> WebReply + Send + 'static) -> WebReply {
         let lane = match work {
             Work::Memory => return answer(),
             Work::Folder => &self.folder,
@@ -116,9 +116,9 @@ impl Lanes {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => {
                 let sentence = "farfield could not answer; this is a bug of it";
-                Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+                WebReply::refusal(StatusCode::INTERNAL_SERVER_ERROR, sentence)
             }
-            Err(_) => Answer::refusal(
+            Err(_) => WebReply::refusal(
                 StatusCode::GATEWAY_TIMEOUT,
                 &format!(
                     "there is no answer after {} s: a disk or a file that it reads does not answer; \
@@ -131,12 +131,12 @@ impl Lanes {
 }
 
 impl Lane {
-    fn is_full(&self) -> Answer {
+    fn is_full(&self) -> WebReply {
         let sentence = format!(
             "earlier {} are still at work; try again later, and see whether a file that they read answers",
             self.name
         );
-        Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, &sentence)
+        WebReply::refusal(StatusCode::SERVICE_UNAVAILABLE, &sentence)
     }
 }
 
@@ -153,16 +153,16 @@ mod tests {
     }
 
     /// Work that lasts until the sender goes.
-    fn stuck() -> (Sender<()>, impl FnOnce() -> Answer + Send + 'static) {
+    fn stuck() -> (Sender<()>, impl FnOnce() -> WebReply + Send + 'static) {
         let (release, released): (Sender<()>, Receiver<()>) = channel();
         (release, move || {
             let _ = released.recv();
-            Answer::nothing()
+            WebReply::nothing()
         })
     }
 
-    fn fine() -> Answer {
-        Answer::file("text/plain", "fine")
+    fn fine() -> WebReply {
+        WebReply::file("text/plain", "fine")
     }
 
     #[test]

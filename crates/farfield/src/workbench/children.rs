@@ -8,7 +8,7 @@ use crate::commands::run::now_rfc3339;
 use crate::live::figures::RunFacts;
 use crate::live::view::View;
 use crate::live::wire::Line;
-use crate::web::events::Hub;
+use crate::web::events::EventHub;
 use farfield_base::{Duration, printable};
 use farfield_os::clock::Clock;
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,10 +31,10 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 
 /// All runs that were started.
 #[derive(Debug)]
-pub struct Children {
+pub struct WorkbenchRuns {
     folder: PathBuf,
     scenarios: PathBuf,
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     all: Mutex<Started>,
 }
 
@@ -85,14 +85,14 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Children {
+impl WorkbenchRuns {
     /// No runs yet; they go into `folder`, and their scenarios are in `scenarios`.
-    pub fn new(folder: PathBuf, scenarios: PathBuf) -> Children {
-        Children { folder, scenarios, hub: Arc::default(), all: Mutex::default() }
+    pub fn new(folder: PathBuf, scenarios: PathBuf) -> WorkbenchRuns {
+        WorkbenchRuns { folder, scenarios, hub: Arc::default(), all: Mutex::default() }
     }
 
     /// The events of all runs.
-    pub fn hub(&self) -> &Hub {
+    pub fn hub(&self) -> &EventHub {
         &self.hub
     }
 
@@ -207,7 +207,7 @@ fn free_directory(folder: &Path, scenario: &str) -> PathBuf {
 }
 
 /// Follows the lines of a run to their end.
-fn follow(mut lines: impl BufRead, state: &Mutex<RunState>, hub: &Hub) {
+fn follow(mut lines: impl BufRead, state: &Mutex<RunState>, hub: &EventHub) {
     let clock = Clock::starting_in(Duration::ZERO);
     let mut view: Option<View> = None;
     loop {
@@ -277,7 +277,7 @@ fn reap(state: &Mutex<RunState>) {
     }
 }
 
-fn send(hub: &Hub, state: &Mutex<RunState>) {
+fn send(hub: &EventHub, state: &Mutex<RunState>) {
     let state = locked(state).json();
     hub.send("run", &state);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The way in which a field is filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     /// A text; a quantity with its unit is one.
     Text,
     /// A whole number.
@@ -29,7 +29,7 @@ pub struct Field {
     pub key: &'static str,
     /// Its name in the form.
     pub label: &'static str,
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// An example, or the default.
     pub example: &'static str,
     /// A key and its values for which the field applies; always, if empty.
@@ -42,7 +42,7 @@ const NETWORK: (&str, &[&str]) = ("plane", &["emulated", "simulated"]);
 const fn field(
     key: &'static str,
     label: &'static str,
-    kind: Kind,
+    kind: FieldKind,
     example: &'static str,
     when: (&'static str, &'static [&'static str]),
 ) -> Field {
@@ -57,25 +57,31 @@ pub const PARTS: [(&str, &[Field]); 5] = [
     (
         "Server",
         &[
-            field("name", "Name", Kind::Text, "checkout", ALWAYS),
-            field("plane", "Plane", Kind::Choice(&["sockets", "emulated", "simulated"]), "sockets", ALWAYS),
-            field("target", "URL", Kind::Text, "the built-in server", ALWAYS),
+            field("name", "Name", FieldKind::Text, "checkout", ALWAYS),
+            field(
+                "plane",
+                "Plane",
+                FieldKind::Choice(&["sockets", "emulated", "simulated"]),
+                "sockets",
+                ALWAYS,
+            ),
+            field("target", "URL", FieldKind::Text, "the built-in server", ALWAYS),
             field(
                 "http",
                 "HTTP version",
-                Kind::Choice(&["auto", "1.0", "1.1", "2", "3"]),
+                FieldKind::Choice(&["auto", "1.0", "1.1", "2", "3"]),
                 "auto: 1.1 over http",
                 ALWAYS,
             ),
-            field("server.command", "Command that starts it", Kind::Text, "", ("plane", &["emulated"])),
+            field("server.command", "Command that starts it", FieldKind::Text, "", ("plane", &["emulated"])),
             field(
                 "connections.policy",
                 "Connections",
-                Kind::Choice(crate::flags::POLICIES),
+                FieldKind::Choice(crate::flags::POLICIES),
                 "persistent",
                 ALWAYS,
             ),
-            field("connections.parallel", "Connections of a user at once", Kind::Number, "1", ALWAYS),
+            field("connections.parallel", "Connections of a user at once", FieldKind::Number, "1", ALWAYS),
         ],
     ),
     (
@@ -84,32 +90,38 @@ pub const PARTS: [(&str, &[Field]); 5] = [
             field(
                 "load.model",
                 "Model",
-                Kind::Choice(&["closed", "open", "hybrid", "overload"]),
+                FieldKind::Choice(&["closed", "open", "hybrid", "overload"]),
                 "closed",
                 ALWAYS,
             ),
-            field("load.users", "Users", Kind::Number, "10", ("load.model", &["", "closed"])),
-            field("load.arrivals", "Arrivals", Kind::Text, "500/s", ("load.model", &["open", "hybrid"])),
+            field("load.users", "Users", FieldKind::Number, "10", ("load.model", &["", "closed"])),
+            field("load.arrivals", "Arrivals", FieldKind::Text, "500/s", ("load.model", &["open", "hybrid"])),
             field(
                 "load.stages",
                 "Stages, instead of one level",
-                Kind::Text,
+                FieldKind::Text,
                 "",
                 ("load.model", &["", "closed", "open", "hybrid"]),
             ),
-            field("load.requests", "Pages of a session", Kind::Distribution, "", ("load.model", &["hybrid"])),
+            field(
+                "load.requests",
+                "Pages of a session",
+                FieldKind::Distribution,
+                "",
+                ("load.model", &["hybrid"]),
+            ),
             field(
                 "load.think",
                 "Think time",
-                Kind::Distribution,
+                FieldKind::Distribution,
                 "0s",
                 ("load.model", &["", "closed", "hybrid"]),
             ),
-            field("load.descriptors", "Descriptors", Kind::Number, "100", ("load.model", &["overload"])),
+            field("load.descriptors", "Descriptors", FieldKind::Number, "100", ("load.model", &["overload"])),
             field(
                 "load.timeout",
                 "Timeout of an attempt",
-                Kind::Text,
+                FieldKind::Text,
                 "500ms",
                 ("load.model", &["overload"]),
             ),
@@ -118,21 +130,21 @@ pub const PARTS: [(&str, &[Field]); 5] = [
     (
         "Clients and their paths",
         &[
-            field("network.clients", "Clients", Kind::Number, "1000", NETWORK),
-            field("network.rtt", "Round-trip time", Kind::Text, "50ms", NETWORK),
-            field("network.access", "Access link", Kind::Choice(ACCESS), "none", NETWORK),
-            field("network.class", "Classes of clients", Kind::Classes, "", NETWORK),
+            field("network.clients", "Clients", FieldKind::Number, "1000", NETWORK),
+            field("network.rtt", "Round-trip time", FieldKind::Text, "50ms", NETWORK),
+            field("network.access", "Access link", FieldKind::Choice(ACCESS), "none", NETWORK),
+            field("network.class", "Classes of clients", FieldKind::Classes, "", NETWORK),
         ],
     ),
-    ("Requests", &[field("requests.request", "Paths", Kind::Paths, "/index.html", ALWAYS)]),
+    ("Requests", &[field("requests.request", "Paths", FieldKind::Paths, "/index.html", ALWAYS)]),
     (
         "Run",
         &[
-            field("run.warm-up", "Warm-up", Kind::Text, "1s", ALWAYS),
-            field("run.duration", "Duration", Kind::Text, "10s", ALWAYS),
-            field("run.drain", "Drain", Kind::Text, "5s", ALWAYS),
-            field("thresholds", "Thresholds", Kind::Lines, "p99<200ms", ALWAYS),
-            field("seed", "Seed", Kind::Number, "1", ALWAYS),
+            field("run.warm-up", "Warm-up", FieldKind::Text, "1s", ALWAYS),
+            field("run.duration", "Duration", FieldKind::Text, "10s", ALWAYS),
+            field("run.drain", "Drain", FieldKind::Text, "5s", ALWAYS),
+            field("thresholds", "Thresholds", FieldKind::Lines, "p99<200ms", ALWAYS),
+            field("seed", "Seed", FieldKind::Number, "1", ALWAYS),
         ],
     ),
 ];
@@ -202,13 +214,13 @@ pub fn json() -> Value {
     let help = reference::of_keys();
     let field = |field: &Field| {
         let (kind, choices): (&str, &[&str]) = match field.kind {
-            Kind::Text => ("text", &[]),
-            Kind::Number => ("number", &[]),
-            Kind::Choice(choices) => ("choice", choices),
-            Kind::Distribution => ("distribution", &[]),
-            Kind::Lines => ("lines", &[]),
-            Kind::Paths => ("paths", &[]),
-            Kind::Classes => ("classes", ACCESS),
+            FieldKind::Text => ("text", &[]),
+            FieldKind::Number => ("number", &[]),
+            FieldKind::Choice(choices) => ("choice", choices),
+            FieldKind::Distribution => ("distribution", &[]),
+            FieldKind::Lines => ("lines", &[]),
+            FieldKind::Paths => ("paths", &[]),
+            FieldKind::Classes => ("classes", ACCESS),
         };
         json!({
             "key": field.key,
@@ -238,7 +250,7 @@ mod tests {
         let scenario = farfield_scenario::Scenario::default();
         let scenario = serde_json::to_value(scenario).expect("JSON");
         for field in all() {
-            let Kind::Choice(choices) = field.kind else { continue };
+            let FieldKind::Choice(choices) = field.kind else { continue };
             let value = field.key.split('.').try_fold(&scenario, |value, key| value.get(key));
             let shown = field.example.split(':').next().unwrap_or_default();
             // Clients have no access link where there is no network, which is the default and no choice.

@@ -29,13 +29,13 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// A summary as it was when it was read: when it was written, its length, and its line in the list.
-type Known = (Option<SystemTime>, u64, Value);
+type CachedSummary = (Option<SystemTime>, u64, Value);
 
 /// The runs of a folder. What was read is kept, so that a list of a thousand runs is read once.
 #[derive(Debug)]
 pub struct RunList {
     folder: PathBuf,
-    known: Mutex<BTreeMap<PathBuf, Known>>,
+    known: Mutex<BTreeMap<PathBuf, CachedSummary>>,
 }
 
 impl RunList {

@@ -1,7 +1,7 @@
 //! The form and the scenario's text: what is filled in is laid over the text, and what the text says is
 //! filled in. Keys that the form does not have stay in the text; its comments do not.
 
-use super::fields::{self, Kind};
+use super::fields::{self, FieldKind};
 use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value};
 
@@ -19,13 +19,13 @@ pub fn write(text: &str, values: Option<&Json>) -> Result<String, String> {
         let path: Vec<&str> = field.key.split('.').collect();
         let before = find(&table, &path).cloned();
         let value = match field.kind {
-            Kind::Lines => lines(given),
-            Kind::Paths => paths(given, before.as_ref()).map_err(wrong)?,
-            Kind::Classes => classes(given, before.as_ref()).map_err(wrong)?,
-            Kind::Number => number(given).map_err(wrong)?,
-            Kind::Distribution => to_toml(given).map_err(wrong)?,
-            Kind::Text if TABLES.contains(&field.key) => to_toml(given).map_err(wrong)?,
-            Kind::Text | Kind::Choice(_) => plain(given).map(Value::String),
+            FieldKind::Lines => lines(given),
+            FieldKind::Paths => paths(given, before.as_ref()).map_err(wrong)?,
+            FieldKind::Classes => classes(given, before.as_ref()).map_err(wrong)?,
+            FieldKind::Number => number(given).map_err(wrong)?,
+            FieldKind::Distribution => to_toml(given).map_err(wrong)?,
+            FieldKind::Text if TABLES.contains(&field.key) => to_toml(given).map_err(wrong)?,
+            FieldKind::Text | FieldKind::Choice(_) => plain(given).map(Value::String),
         };
         put(&mut table, &path, value)?;
     }
@@ -40,11 +40,11 @@ pub fn read(text: &str) -> Result<Json, String> {
         let path: Vec<&str> = field.key.split('.').collect();
         let Some(value) = find(&table, &path) else { continue };
         let json = match field.kind {
-            Kind::Lines => json!(texts(value).join("\n")),
-            Kind::Paths => json!(path_lines(value)),
-            Kind::Classes => class_rows(value),
-            Kind::Distribution => of_distribution(value),
-            Kind::Text | Kind::Number | Kind::Choice(_) => json!(inline(value)),
+            FieldKind::Lines => json!(texts(value).join("\n")),
+            FieldKind::Paths => json!(path_lines(value)),
+            FieldKind::Classes => class_rows(value),
+            FieldKind::Distribution => of_distribution(value),
+            FieldKind::Text | FieldKind::Number | FieldKind::Choice(_) => json!(inline(value)),
         };
         values.insert(field.key.to_owned(), json);
     }

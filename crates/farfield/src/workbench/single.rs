@@ -9,11 +9,11 @@ use super::site::{is_page_file, page_file};
 use crate::live::figures::{Figures, RunFacts};
 use crate::live::view::View;
 use crate::problem::Problem;
-use crate::web::events::Hub;
+use crate::web::events::EventHub;
 use crate::web::work::Work;
-use crate::web::{Answer, Asked, Priority, Server, Site};
+use crate::web::{Priority, Server, Site, WebReply, WebRequest};
 use farfield_base::{Duration, printable};
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_os::IdleThread;
 use farfield_os::clock::Clock;
 use hyper::{Method, StatusCode};
@@ -35,13 +35,13 @@ pub struct RunPage {
     figures: SyncSender<Figures>,
     next_second: usize,
     server: Server,
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     done: Receiver<()>,
     drawing: IdleThread,
 }
 
 struct OneRun {
-    hub: Arc<Hub>,
+    hub: Arc<EventHub>,
     stop: Arc<AtomicBool>,
 }
 
@@ -49,13 +49,13 @@ impl RunPage {
     /// Begins the page of a run with these settings; `stop` ends the run. Returns its URL too.
     pub fn begin(
         listener: TcpListener,
-        settings: &Settings,
+        settings: &RunSettings,
         directory: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<(RunPage, String), Problem> {
         let failed = |error: std::io::Error| Problem::failed(format!("--ui: {error}"));
         let (guard, url) = guarded(&listener).map_err(failed)?;
-        let hub = Arc::new(Hub::default());
+        let hub = Arc::new(EventHub::default());
         let site = Arc::new(OneRun { hub: Arc::clone(&hub), stop: Arc::clone(stop) });
         let server = Server::begin(listener, Priority::Idle, guard, site).map_err(failed)?;
         let (figures, to_show) = sync_channel(WAITING);
@@ -94,7 +94,7 @@ impl RunPage {
 fn show(
     mut view: View,
     figures: &Receiver<Figures>,
-    hub: &Hub,
+    hub: &EventHub,
     stop: &AtomicBool,
     name: &str,
     scenario: &str,
@@ -122,25 +122,25 @@ impl Site for OneRun {
         is_page_file(path)
     }
 
-    fn work(&self, _asked: &Asked) -> Work {
+    fn work(&self, _asked: &WebRequest) -> Work {
         Work::Memory
     }
 
-    fn answer(&self, asked: &Asked) -> Answer {
+    fn answer(&self, asked: &WebRequest) -> WebReply {
         match (&asked.method, asked.path.as_str()) {
-            (&Method::GET, "/api/about") => Answer::json(
+            (&Method::GET, "/api/about") => WebReply::json(
                 &json!({ "single": true, "read_only": false, "version": env!("CARGO_PKG_VERSION") }),
             ),
             (&Method::GET, "/api/events") => match self.hub.join() {
-                Some(events) => Answer::events(events),
-                None => Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show this run"),
+                Some(events) => WebReply::events(events),
+                None => WebReply::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show this run"),
             },
             (&Method::POST, "/api/stop") => {
                 self.stop.store(true, Ordering::Relaxed);
-                Answer::json(&json!({}))
+                WebReply::json(&json!({}))
             }
-            (&Method::GET, path) => page_file(path).unwrap_or_else(Answer::nothing),
-            _ => Answer::nothing(),
+            (&Method::GET, path) => page_file(path).unwrap_or_else(WebReply::nothing),
+            _ => WebReply::nothing(),
         }
     }
 }

@@ -4,11 +4,11 @@
 //! has, with the programs for somebody to read. The run itself is held to it. Names of runs and of files are
 //! single names in their folders: nothing else of the disk can be asked for.
 
-use super::children::Children;
+use super::children::WorkbenchRuns;
 use super::files::{RunList, ScenarioFiles, is_plain_name};
 use super::{draw, fields, form, programs};
 use crate::web::work::Work;
-use crate::web::{Answer, Asked, Site};
+use crate::web::{Site, WebReply, WebRequest};
 use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::scoped::ScopedMetric;
@@ -43,12 +43,12 @@ pub fn is_page_file(path: &str) -> bool {
 }
 
 /// A file of the page.
-pub fn page_file(path: &str) -> Option<Answer> {
+pub fn page_file(path: &str) -> Option<WebReply> {
     if path == FRAME.0 {
-        return Some(Answer::strange_page(FRAME.1.to_owned()));
+        return Some(WebReply::strange_page(FRAME.1.to_owned()));
     }
     let (_, kind, text) = PAGE.iter().find(|(known, _, _)| *known == path)?;
-    Some(Answer::file(kind, *text))
+    Some(WebReply::file(kind, *text))
 }
 
 /// Runs that are compared at once.
@@ -69,19 +69,24 @@ pub struct Workbench {
     folder: PathBuf,
     runs: RunList,
     scenarios: ScenarioFiles,
-    children: Arc<Children>,
+    children: Arc<WorkbenchRuns>,
 }
 
 impl Workbench {
     /// That of the runs in `folder` and the scenario files in `scenarios`.
-    pub fn new(folder: PathBuf, scenarios: PathBuf, children: Arc<Children>, access: Access) -> Workbench {
+    pub fn new(
+        folder: PathBuf,
+        scenarios: PathBuf,
+        children: Arc<WorkbenchRuns>,
+        access: Access,
+    ) -> Workbench {
         let runs = RunList::of(folder.clone());
         Workbench { access, folder, runs, scenarios: ScenarioFiles::of(scenarios), children }
     }
 
-    fn read(&self, asked: &Asked) -> Answer {
+    fn read(&self, asked: &WebRequest) -> WebReply {
         match asked.path.as_str() {
-            "/api/about" => Answer::json(&json!({
+            "/api/about" => WebReply::json(&json!({
                 "single": false,
                 "read_only": self.access == Access::ReadOnly,
                 "version": env!("CARGO_PKG_VERSION"),
@@ -89,28 +94,28 @@ impl Workbench {
                 "scenarios": self.scenarios.folder().to_string_lossy(),
             })),
             "/api/runs" => match self.runs.json() {
-                Ok(runs) => Answer::json(&json!({ "runs": runs, "started": self.children.json() })),
-                Err(sentence) => Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, &sentence),
+                Ok(runs) => WebReply::json(&json!({ "runs": runs, "started": self.children.json() })),
+                Err(sentence) => WebReply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &sentence),
             },
             "/api/events" => match self.children.hub().join() {
-                Some(events) => Answer::events(events),
-                None => Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show these runs"),
+                Some(events) => WebReply::events(events),
+                None => WebReply::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show these runs"),
             },
             "/api/scenarios" => answered(self.scenarios.list().map(|names| json!({ "files": names }))),
             "/api/scenario" => {
                 let name = asked.value("file").unwrap_or_default();
                 answered(self.scenarios.text(name).map(|text| json!({ "text": text })))
             }
-            "/api/form" => Answer::json(&fields::json()),
+            "/api/form" => WebReply::json(&fields::json()),
             "/report" => self.report(asked.value("run").unwrap_or_default()),
             "/compare" => self.compare(asked),
-            path => page_file(path).unwrap_or_else(Answer::nothing),
+            path => page_file(path).unwrap_or_else(WebReply::nothing),
         }
     }
 
-    fn command(&self, asked: &Asked) -> Answer {
+    fn command(&self, asked: &WebRequest) -> WebReply {
         let Ok(Value::Object(body)) = serde_json::from_slice(&asked.body) else {
-            return Answer::refusal(StatusCode::BAD_REQUEST, "the command is no object of JSON");
+            return WebReply::refusal(StatusCode::BAD_REQUEST, "the command is no object of JSON");
         };
         let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
         let is_set = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
@@ -130,13 +135,13 @@ impl Workbench {
                 let id = body.get("id").and_then(Value::as_u64).unwrap_or_default();
                 answered(nothing(self.children.stop(id)))
             }
-            _ => Answer::nothing(),
+            _ => WebReply::nothing(),
         }
     }
 
     /// Starts a run of a file. Where it starts programs, `confirmed` is the digest of these; else the answer
     /// has them, and what confirms them.
-    fn start(&self, file: &str, confirmed: &str) -> Answer {
+    fn start(&self, file: &str, confirmed: &str) -> WebReply {
         let file = match self.scenarios.existing(file) {
             Ok(file) => file,
             Err(sentence) => return answered(Err(sentence)),
@@ -156,19 +161,19 @@ impl Workbench {
             };
             let programs = programs::json(&programs);
             let asks = json!({ "error": sentence, "programs": programs, "confirm": digest });
-            return Answer::json(&asks).of(StatusCode::CONFLICT);
+            return WebReply::json(&asks).of(StatusCode::CONFLICT);
         }
         answered(self.children.start(&file, &digest).map(|id| json!({ "id": id })))
     }
 
-    fn report(&self, name: &str) -> Answer {
+    fn report(&self, name: &str) -> WebReply {
         match self.run(name).and_then(|path| RunDirectory::open(path).map_err(|error| error.to_string())) {
-            Ok(run) => Answer::strange_page(page::render(&run)),
-            Err(sentence) => Answer::sentence(StatusCode::NOT_FOUND, &sentence),
+            Ok(run) => WebReply::strange_page(page::render(&run)),
+            Err(sentence) => WebReply::sentence(StatusCode::NOT_FOUND, &sentence),
         }
     }
 
-    fn compare(&self, asked: &Asked) -> Answer {
+    fn compare(&self, asked: &WebRequest) -> WebReply {
         let names = asked.query.iter().filter(|(name, _)| name == "run").map(|(_, run)| run.as_str());
         let paths: Result<Vec<PathBuf>, String> =
             names.take(COMPARED_MAX).map(|name| self.run(name)).collect();
@@ -182,8 +187,8 @@ impl Workbench {
             Ok(html::render(&compared, &[], &ComparisonCharts::of(&sides)))
         });
         match compared {
-            Ok(page) => Answer::strange_page(page),
-            Err(sentence) => Answer::sentence(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
+            Ok(page) => WebReply::strange_page(page),
+            Err(sentence) => WebReply::sentence(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
         }
     }
 
@@ -194,10 +199,10 @@ impl Workbench {
 }
 
 /// JSON, or a sentence that says what is wrong with what was asked for.
-fn answered(result: Result<Value, String>) -> Answer {
+fn answered(result: Result<Value, String>) -> WebReply {
     match result {
-        Ok(value) => Answer::json(&value),
-        Err(sentence) => Answer::refusal(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
+        Ok(value) => WebReply::json(&value),
+        Err(sentence) => WebReply::refusal(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
     }
 }
 
@@ -211,7 +216,7 @@ impl Site for Workbench {
         is_page_file(path)
     }
 
-    fn work(&self, asked: &Asked) -> Work {
+    fn work(&self, asked: &WebRequest) -> Work {
         match asked.path.as_str() {
             "/api/runs" | "/api/scenarios" | "/api/scenario" | "/api/save" => Work::Folder,
             "/api/check" | "/api/write" | "/api/read" | "/api/draw" | "/api/start" => Work::Check,
@@ -221,17 +226,17 @@ impl Site for Workbench {
         }
     }
 
-    fn answer(&self, asked: &Asked) -> Answer {
+    fn answer(&self, asked: &WebRequest) -> WebReply {
         let is_reading = asked.method == Method::GET && !is_of_scenarios(&asked.path);
         if self.access == Access::ReadOnly && !is_reading {
             let sentence = "this workbench is read-only: it shows runs, and neither writes scenarios nor starts runs; \
                             begin it without --read-only";
-            return Answer::refusal(StatusCode::FORBIDDEN, sentence);
+            return WebReply::refusal(StatusCode::FORBIDDEN, sentence);
         }
         match asked.method {
             Method::GET => self.read(asked),
             Method::POST => self.command(asked),
-            _ => Answer::nothing(),
+            _ => WebReply::nothing(),
         }
     }
 }

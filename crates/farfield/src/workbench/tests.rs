@@ -1,12 +1,12 @@
 //! Answers of the workbench, without sockets: hostile names are data, never markup, and its page has no
 //! script but its files.
 
-use super::children::Children;
+use super::children::WorkbenchRuns;
 use super::shown::shown;
 use super::site::{Access, Workbench, is_page_file, page_file};
 use crate::live::figures::{Figures, RunFacts};
 use crate::live::view::View;
-use crate::web::{Asked, Site};
+use crate::web::{Site, WebRequest};
 use farfield_base::{Duration, Instant, Outcome, Window};
 use farfield_measure::series::SeriesRow;
 use farfield_measure::summary::SummaryContext;
@@ -67,10 +67,10 @@ fn facts(text: &str) -> RunFacts {
     }
 }
 
-fn asked(path: &str) -> Asked {
+fn asked(path: &str) -> WebRequest {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let query = crate::web::query_of(query);
-    Asked { method: Method::GET, path: path.to_owned(), query, body: Vec::new().into() }
+    WebRequest { method: Method::GET, path: path.to_owned(), query, body: Vec::new().into() }
 }
 
 /// Control characters and turns of the direction of writing in the texts of a document.
@@ -116,7 +116,7 @@ fn runs_are_listed_by_their_start() {
         fs::write(folder.path().join(name).join("summary.json"), summary.to_json()).expect("written");
     }
     let here = folder.path().to_owned();
-    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let children = Arc::new(WorkbenchRuns::new(here.clone(), here.clone()));
     let workbench = Workbench::new(here.clone(), here, children, Access::Whole);
     let list: Value = serde_json::from_slice(workbench.answer(&asked("/api/runs")).whole()).expect("JSON");
     let runs = list["runs"].as_array().expect("runs");
@@ -150,7 +150,7 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
             .expect("written");
     }
     let here = folder.path().to_owned();
-    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let children = Arc::new(WorkbenchRuns::new(here.clone(), here.clone()));
     let workbench = Workbench::new(here.clone(), here, children, Access::Whole);
     let list: Value = serde_json::from_slice(workbench.answer(&asked("/api/runs")).whole()).expect("JSON");
     let runs = list["runs"].as_array().expect("runs");
@@ -221,7 +221,7 @@ fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
     fs::write(folder.path().join("a/summary.json"), summary("a").to_json()).expect("written");
     fs::write(folder.path().join("a.toml"), "seed = 1\n").expect("written");
     let here = folder.path().to_owned();
-    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let children = Arc::new(WorkbenchRuns::new(here.clone(), here.clone()));
     let workbench = Workbench::new(here.clone(), here, children, Access::ReadOnly);
     for path in ["/", "/api/about", "/api/runs", "/report?run=a"] {
         assert_eq!(workbench.answer(&asked(path)).status(), StatusCode::OK, "{path}");
@@ -234,7 +234,7 @@ fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
     for path in ["check", "write", "read", "draw", "save", "start", "stop", "nothing"] {
         let body = r#"{ "file": "a.toml", "text": "seed = 2", "replace": true, "id": 1 }"#;
         let path = format!("/api/{path}");
-        let command = Asked { method: Method::POST, body: body.into(), ..asked(&path) };
+        let command = WebRequest { method: Method::POST, body: body.into(), ..asked(&path) };
         assert_eq!(workbench.answer(&command).status(), StatusCode::FORBIDDEN, "{path}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("a.toml")).expect("the file"), "seed = 1\n");
@@ -245,13 +245,13 @@ fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
 fn programs_are_shown_without_hidden_letters_and_confirmed_as_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path().to_owned();
-    let children = Arc::new(Children::new(here.join("runs"), here.clone()));
+    let children = Arc::new(WorkbenchRuns::new(here.join("runs"), here.clone()));
     let workbench = Workbench::new(here.join("runs"), here, children, Access::Whole);
     let scenario = "plane = 'emulated'\n[server]\ncommand = \"true \\u202Eeslaf\\u0007\"\nuser = 'nobody'\n";
     fs::write(folder.path().join("a.toml"), scenario).expect("written");
     let start = |body: &Value| {
         let body = body.to_string().into();
-        let answer = workbench.answer(&Asked { method: Method::POST, body, ..asked("/api/start") });
+        let answer = workbench.answer(&WebRequest { method: Method::POST, body, ..asked("/api/start") });
         (answer.status(), serde_json::from_slice::<Value>(answer.whole()).expect("JSON"))
     };
     for unconfirmed in

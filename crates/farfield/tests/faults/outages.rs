@@ -5,7 +5,7 @@
 
 use crate::common::nginx::Nginx;
 use crate::common::secure::{Authority, Nginx as SecureNginx, VALID};
-use crate::common::wan::{Kind, Wan, find};
+use crate::common::wan::{DebianServer, Wan, find};
 use crate::common::{Ended, Place, Running, Signal};
 use farfield_base::{Instant, Outcome, Sample};
 use farfield_measure::verdict::{Check, CheckState};
@@ -273,10 +273,10 @@ fn a_front_door_that_breaks_is_judged_in_a_closed_load() {
 #[test]
 fn a_server_that_breaks_is_judged_over_http_3() {
     let ways = [
-        (floods::Kind::Resets, "stream-reset"),
-        (floods::Kind::WrongFrame, "bad-frame"),
-        (floods::Kind::Closes, "gone-away"),
-        (floods::Kind::ClosesQuic, "gone-away"),
+        (floods::FloodKind::Resets, "stream-reset"),
+        (floods::FloodKind::WrongFrame, "bad-frame"),
+        (floods::FloodKind::Closes, "gone-away"),
+        (floods::FloodKind::ClosesQuic, "gone-away"),
     ];
     each_at_once(&ways, |(broken, outcome)| {
         let (place, server) =
@@ -379,7 +379,7 @@ fn a_proxy_in_an_emulated_network_is_judged() {
         let root = config.rsplit_once("root ").map(|(front, _)| front.to_owned()).expect("the site's root");
         format!("{root} location / {{ proxy_pass http://127.0.0.1:8080; }} }} }}")
     };
-    let Some(wan) = Wan::configured(test, Kind::Nginx, proxied) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Nginx, proxied) else { return };
     let farfield = env!("CARGO_BIN_EXE_farfield");
     let wan = wan.beside(&format!("({farfield} serve 127.0.0.1:8080 & sleep 3; kill -9 $!)"));
     let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\

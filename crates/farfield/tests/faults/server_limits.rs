@@ -1,7 +1,7 @@
 //! A weak server on a strong machine: `[server] cpu` and `memory`, kept to by control groups, reported, and
 //! gone with the run.
 
-use crate::common::wan::{Kind, Wan};
+use crate::common::wan::{DebianServer, Wan};
 use crate::common::{Ended, Place, skip};
 use farfield_measure::engine_stats::ServerLimits;
 use std::ffi::OsString;
@@ -54,7 +54,7 @@ fn groups(owner: u32) -> Vec<OsString> {
 #[test]
 fn a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity() {
     let test = "a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let Some((ended, more, rate)) = limited(test, &wan, "--server-cpu 0.1") else { return };
     let Some((_, less, lower_rate)) = limited(test, &wan, "--server-cpu 0.02") else { return };
     assert!((2.0..12.0).contains(&(rate / lower_rate)), "{rate}/s with 0.1, {lower_rate}/s with 0.02");
@@ -70,7 +70,7 @@ fn a_fifth_of_the_processor_time_is_a_fifth_of_the_capacity() {
 #[test]
 fn a_share_holds_the_receive_work_as_well() {
     let test = "a_share_holds_the_receive_work_as_well";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     // A connection for each request, so that much of the work is the kernel's.
     let words = "--server-cpu 0.05 --policy one-request";
     let Some((_, _, without)) = limited(test, &wan, words) else { return };
@@ -87,7 +87,7 @@ fn a_share_holds_the_receive_work_as_well() {
 #[test]
 fn memory_that_runs_out_is_reported() {
     let test = "memory_that_runs_out_is_reported";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let wan = wan.beside("(sleep 1; head -c 1G /dev/zero | tail -n 1 > /dev/null)");
     let Some((ended, limits, _)) = limited(test, &wan, "--server-memory 48MiB") else { return };
     assert_eq!(limits.memory_bytes, Some(48 << 20));

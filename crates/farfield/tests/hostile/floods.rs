@@ -5,7 +5,7 @@ use crate::common::wan::{CALM_PACKETS, SHORT, may_build};
 use crate::common::{Ended, Place, Running, count, poll};
 use farfield_base::Outcome;
 use farfield_measure::verdict::{Check, CheckState};
-use farfield_testkit::floods::{ALL, FloodServer, Kind, named};
+use farfield_testkit::floods::{ALL, FloodKind, FloodServer, named};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -22,9 +22,9 @@ const ASKED: &str = "FARFIELD_TEST_FLOOD";
 /// no silence.
 fn load(name: &str, on_sockets: bool) -> String {
     let (_, kind) = named(name).expect("a flood");
-    let wait = if kind == Kind::Gzip { "800ms" } else { "6s" };
+    let wait = if kind == FloodKind::Gzip { "800ms" } else { "6s" };
     // Where nothing is read, the kernel's buffer takes megabytes of answers before any wait.
-    let is_unread = matches!(kind, Kind::PingAndBody | Kind::SettingsAndBody);
+    let is_unread = matches!(kind, FloodKind::PingAndBody | FloodKind::SettingsAndBody);
     let users = if is_unread && on_sockets { 3 } else { 8 };
     format!(
         "-c {users} -d 1s --warm-up 0s --set connections.request-timeout={wait} --set run.drain={wait} {SHORT} \
@@ -60,7 +60,7 @@ fn sockets(place: &Place, name: &str) -> (Ended, u64) {
 
 /// Content is decoded where a page is looked at.
 fn is_of_content(name: &str) -> bool {
-    named(name).is_some_and(|(_, kind)| kind == Kind::Gzip)
+    named(name).is_some_and(|(_, kind)| kind == FloodKind::Gzip)
 }
 
 /// Runs before it as emulated clients; it is this program, in a place of its own.
@@ -303,7 +303,7 @@ fn no_flood_is_left_out() {
     let lists =
         [OF_HTTP1, OF_HTTP1_OVER_TLS, OF_FRAMES, OF_REPLIES, UNREAD, OF_HTTP2_OVER_TLS, OF_QUIC, OF_HTTP3];
     let held: BTreeSet<_> = lists.concat().iter().map(|(name, ..)| *name).collect();
-    let is_flood = |kind: &Kind| *kind != Kind::Calm;
+    let is_flood = |kind: &FloodKind| *kind != FloodKind::Calm;
     let all = ALL.iter().filter(|(.., kind)| is_flood(kind)).map(|(name, ..)| *name).collect();
     assert_eq!(held, all);
 }

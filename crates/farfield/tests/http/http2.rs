@@ -4,7 +4,7 @@
 use crate::common::nginx::Nginx;
 use crate::common::relay::words_closing_first;
 use crate::common::secure::{self, Authority, BOTH, VALID};
-use crate::common::wan::{CALM_PACKETS, Kind, Wan, find, may_build};
+use crate::common::wan::{CALM_PACKETS, DebianServer, Wan, find, may_build};
 use crate::common::{Ended, Place, count, poll};
 use crate::shop::{Shop, VISIT, users};
 use farfield_base::{Duration, Outcome, Sample};
@@ -238,7 +238,7 @@ fn servers_without_http2_are_named() {
 fn emulated_clients_speak_http2_across_the_wan() {
     let test = "emulated_clients_speak_http2_across_the_wan";
     let speaks = |config: String| config.replace("backlog=4096;", "http2 backlog=4096;");
-    let Some(wan) = Wan::configured(test, Kind::Nginx, speaks) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Nginx, speaks) else { return };
     let scenario = "target = 'http://shop.test:80/4k'
         http = '2'
         [load]

@@ -6,7 +6,7 @@
 //! found in the packets, and that both agree in everything but lateness.
 
 use crate::common::nginx::Nginx;
-use crate::common::wan::{Kind, Wan, find};
+use crate::common::wan::{DebianServer, Wan, find};
 use crate::common::{Ended, Place, skip};
 use farfield_verify::{TimeKind, Verification};
 use std::fs;
@@ -84,7 +84,7 @@ fn cost(run: &Ended) {
 #[test]
 fn times_of_emulated_clients() {
     let test = "times_of_emulated_clients";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let scenario = "
         [load]\nmodel = 'open'\narrivals = '400/s'\n\
         [connections]\npolicy = 'one-request'\n\

@@ -1,7 +1,7 @@
 //! A user's first run on the emulated plane is valid, and on time by what farfield chooses itself: who runs
 //! on which processor, and when users begin.
 
-use crate::common::wan::{CALM_PACKETS, Kind, Wan, find};
+use crate::common::wan::{CALM_PACKETS, DebianServer, Wan, find};
 use crate::common::{CALM, Ended, poll, skip};
 use farfield_base::{Duration, Instant};
 use farfield_measure::verdict::{Check, CheckState};
@@ -34,7 +34,7 @@ fn typed(wan: &Wan, more: &str) -> Ended {
 }
 
 fn nginx(test: &str) -> Option<Wan> {
-    let wan = Wan::configured(test, Kind::Nginx, |config| config.replace("daemon off;", ""))?;
+    let wan = Wan::configured(test, DebianServer::Nginx, |config| config.replace("daemon off;", ""))?;
     // The page that nginx welcomes with is as long.
     wan.place.write("www/index.html", [b'x'; 615]);
     Some(wan)
@@ -156,7 +156,7 @@ fn nginx_that_binds_itself(test: &str) -> Option<(Wan, String, [usize; 2])> {
     };
     let mask = |processor: usize| format!("1{}", "0".repeat(processor));
     let binding = format!("worker_processes 2; worker_cpu_affinity {} {};", mask(last), mask(first));
-    let wan = Wan::configured(test, Kind::Nginx, |config| {
+    let wan = Wan::configured(test, DebianServer::Nginx, |config| {
         config.replace("daemon off; master_process off;", &binding)
     })?;
     wan.place.write("www/index.html", [b'x'; 615]);

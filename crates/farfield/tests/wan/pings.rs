@@ -1,7 +1,7 @@
 //! The network as the server sees it: what `ping`, `traceroute` and `tracepath`, run beside the server, find
 //! between it and the clients.
 
-use crate::common::wan::{Kind, Wan, find};
+use crate::common::wan::{DebianServer, Wan, find};
 use crate::common::{Signal, alone, poll};
 use farfield_base::Outcome;
 use farfield_measure::{Quantile, Summary};
@@ -57,7 +57,7 @@ links = [
 /// Runs `scenario` with nginx, and `lines` of shell beside it once clients are there; returns what these
 /// said, and the run's summary.
 fn say(test: &str, lines: &str, scenario: &str) -> Option<(String, Summary)> {
-    let wan = Wan::new(test, Kind::Nginx)?;
+    let wan = Wan::new(test, DebianServer::Nginx)?;
     let [go, said, through] = ["go", "said", "through"].map(|name| wan.place.path(name));
     assert!(Command::new("mkfifo").arg(&go).status().expect("mkfifo").success());
     let [read, write, end] = [&go, &said, &through].map(|path| path.display().to_string());

@@ -1,7 +1,7 @@
 //! Real servers, as Debian has them, before a thousand emulated clients with losses: every request of the
 //! samples is in the server's log, from the client that sent it, and nothing is left behind.
 
-use crate::common::wan::{Asked, Kind, SHORT, Wan, may_build};
+use crate::common::wan::{DebianServer, LoggedRequest, SHORT, Wan, may_build};
 use crate::common::{Ended, Signal, count, poll};
 use farfield_base::{Duration, Outcome, Sample, Stamp};
 use std::net::IpAddr;
@@ -90,7 +90,7 @@ fn sent(samples: &[Sample]) -> usize {
 
 /// Holds the samples against what the server was asked, in all and class by class.
 #[track_caller]
-fn accounts(ended: &Ended, asked: &[Asked]) -> Vec<Sample> {
+fn accounts(ended: &Ended, asked: &[LoggedRequest]) -> Vec<Sample> {
     let (summary, samples) = (ended.summary(), ended.samples());
     let classes: Vec<&str> = summary.classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(classes, CLASSES.map(|(name, _)| name));
@@ -120,7 +120,7 @@ fn accounts(ended: &Ended, asked: &[Asked]) -> Vec<Sample> {
 }
 
 /// Drives a server of `kind` as users do.
-fn drive(test: &str, kind: Kind) {
+fn drive(test: &str, kind: DebianServer) {
     let Some(wan) = Wan::new(test, kind) else { return };
     let carried = |samples: &[Sample]| samples.iter().map(|sample| sample.number).max().unwrap_or(0);
 
@@ -147,24 +147,24 @@ fn drive(test: &str, kind: Kind) {
 
 #[test]
 fn nginx_across_the_wan() {
-    drive("nginx_across_the_wan", Kind::Nginx);
+    drive("nginx_across_the_wan", DebianServer::Nginx);
 }
 
 #[test]
 fn apache_across_the_wan() {
-    drive("apache_across_the_wan", Kind::Apache);
+    drive("apache_across_the_wan", DebianServer::Apache);
 }
 
 #[test]
 fn lighttpd_across_the_wan() {
-    drive("lighttpd_across_the_wan", Kind::Lighttpd);
+    drive("lighttpd_across_the_wan", DebianServer::Lighttpd);
 }
 
 /// Without a word about a server, the built-in one serves.
 #[test]
 fn the_built_in_server_across_the_wan() {
     let test = "the_built_in_server_across_the_wan";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let scenario = format!("{}{PEOPLE}", OPEN.replace("/4k", "/bytes/4096"));
     let ended = wan.begin_without_server(&scenario, "").ended().exits(0);
     let samples = ended.samples();
@@ -186,7 +186,7 @@ fn overload_past_the_accept_queue() {
             .replace("MaxRequestWorkers 256", "MaxRequestWorkers 2")
     };
     let test = "overload_past_the_accept_queue";
-    let Some(wan) = Wan::configured(test, Kind::Apache, narrow) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Apache, narrow) else { return };
     let load = "
         http = '1.0'
         [load]
@@ -263,7 +263,7 @@ fn a_kill_leaves_no_server() {
     if !may_build(test) {
         return;
     }
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let load = format!("{OPEN}{PEOPLE}");
     let running = wan.begin(&load, "-d 60s");
     running.await_checkpoint();

@@ -5,7 +5,7 @@
 //! measured.
 
 use crate::common::alone;
-use crate::common::wan::{Kind, Wan};
+use crate::common::wan::{DebianServer, Wan};
 use farfield_base::{Outcome, Sample};
 use farfield_measure::{Quantile, Summary};
 
@@ -129,7 +129,7 @@ fn agreed(wan: &Wan, load: &str, within: f64) -> [Made; 3] {
 /// wait as long as Little's law says.
 #[test]
 fn a_saturated_bottleneck_is_one_bottleneck() {
-    let Some(wan) = Wan::new("a_saturated_bottleneck_is_one_bottleneck", Kind::Nginx) else { return };
+    let Some(wan) = Wan::new("a_saturated_bottleneck_is_one_bottleneck", DebianServer::Nginx) else { return };
     let _alone = alone();
     let load = "load = { model = 'closed', users = 132 }\n";
     let made = agreed(&wan, load, 0.2);
@@ -145,7 +145,7 @@ fn a_saturated_bottleneck_is_one_bottleneck() {
 /// Fewer than it can take: what users wait for is the way there and back, and now and then each other.
 #[test]
 fn a_load_below_the_bottleneck_is_as_quick() {
-    let Some(wan) = Wan::new("a_load_below_the_bottleneck_is_as_quick", Kind::Nginx) else { return };
+    let Some(wan) = Wan::new("a_load_below_the_bottleneck_is_as_quick", DebianServer::Nginx) else { return };
     let _alone = alone();
     let load = "load = { model = 'open', arrivals = '250/s' }\nconnections.policy = 'one-request'\n";
     let made = agreed(&wan, load, 0.5);

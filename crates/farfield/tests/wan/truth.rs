@@ -4,7 +4,7 @@
 //! Each prints what it measured beside what theory has; the bounds that it asserts are for a machine that
 //! does much else meanwhile.
 
-use crate::common::wan::{Kind, SHORT, Wan, find};
+use crate::common::wan::{DebianServer, SHORT, Wan, find};
 use crate::common::{Ended, alone};
 use farfield_base::{Outcome, Sample};
 use farfield_verify::TimeKind;
@@ -14,7 +14,7 @@ use std::process::Command;
 const RUNS: usize = 5;
 
 fn nginx(test: &str) -> Option<Wan> {
-    Wan::new(test, Kind::Nginx)
+    Wan::new(test, DebianServer::Nginx)
 }
 
 /// The replies of class `class` that were over at `from` seconds or later.

@@ -3,10 +3,10 @@
 //!
 //! A busy machine slows all of this and changes none of it: what is checked are counts, limits and causes.
 
-use crate::common::wan::{Kind, Wan};
+use crate::common::wan::{DebianServer, Wan};
 use crate::common::{Ended, Place, Process, Signal, poll, skip};
 use farfield_measure::Bottleneck;
-use farfield_measure::bottleneck::Cause;
+use farfield_measure::bottleneck::BottleneckCause;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use std::fs::{self, File};
@@ -84,10 +84,10 @@ fn apache_runs_out_of_workers() {
         let config = config.replace("MinSpareServers 8", "MinSpareServers 1");
         config.replace("KeepAliveTimeout 100ms", "KeepAliveTimeout 60")
     };
-    let Some(wan) = Wan::configured(test, Kind::Apache, few) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Apache, few) else { return };
     let ended = wan.run(FORTY_USERS, "--set verdict.succeeded=0");
     let found = bottleneck(&ended);
-    assert_eq!(found.first, Some(Cause::Workers), "{found:#?}");
+    assert_eq!(found.first, Some(BottleneckCause::Workers), "{found:#?}");
     // Four workers, and the process that starts them.
     let words = "the server's 5 processes took no more connections from second ";
     assert!(found.in_words.starts_with(words), "{}", found.in_words);
@@ -105,15 +105,15 @@ fn apache_runs_out_of_workers() {
 fn nginx_runs_out_of_descriptors() {
     let test = "nginx_runs_out_of_descriptors";
     let few = |config: String| format!("worker_rlimit_nofile 32; {config}").replace("16384", "32");
-    let Some(wan) = Wan::configured(test, Kind::Nginx, few) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Nginx, few) else { return };
     let wan = limited_descriptors(wan, 32);
     let ended = wan.run(FORTY_USERS, "--set verdict.succeeded=0");
     let found = bottleneck(&ended);
-    let full = found.exhausted.iter().find(|one| one.cause == Cause::Descriptors);
+    let full = found.exhausted.iter().find(|one| one.cause == BottleneckCause::Descriptors);
     let full = full.unwrap_or_else(|| panic!("{found:#?}"));
     assert_eq!(full.limit, Some(32.0));
     assert!(full.value >= 31.0 && full.name == "nginx", "{full:?}");
-    assert!(found.exhausted.iter().all(|one| one.cause != Cause::Workers), "{found:#?}");
+    assert!(found.exhausted.iter().all(|one| one.cause != BottleneckCause::Workers), "{found:#?}");
 }
 
 /// The server under a limit of descriptors.
@@ -125,14 +125,14 @@ fn limited_descriptors(wan: Wan, limit: u32) -> Wan {
 #[test]
 fn a_servers_quota_is_used_up() {
     let test = "a_servers_quota_is_used_up";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let scenario = FORTY_USERS.replace("think = '200ms'", "think = '0s'");
     let ended = wan.run(&scenario, "--server-cpu 0.02 --set verdict.succeeded=0");
     if ended.stderr.contains("cannot be enforced") {
         return skip(test, &ended.stderr);
     }
     let found = bottleneck(&ended);
-    assert_eq!(found.first, Some(Cause::Cpu), "{found:#?}");
+    assert_eq!(found.first, Some(BottleneckCause::Cpu), "{found:#?}");
     assert!(
         found.in_words.contains("the server's limit of 0.02 processors was used up"),
         "{}",

@@ -1,7 +1,7 @@
 //! One peer of a gatherer, from its first byte to its last, on a thread of its own.
 
 use super::super::clocks::Measurements;
-use super::super::link::{Link, LinkError, Received, Waker};
+use super::super::link::{Link, LinkError, WaitEnd, Waker};
 use super::super::wire::{AnyHello, CHUNK, Frame, Hello, OfGatherer, OfPart, VERSION, plain};
 use super::files::{FilesError, PartFiles};
 use super::{News, Phase, Seat, Shared, Standing};
@@ -74,13 +74,13 @@ fn greet(shared: &Shared, socket: TcpStream, waker: &Waker) -> Result<(Link, Hel
     let mut link = link.map_err(|error| error.to_string())?;
     let began = link.heard_ns();
     let mut received = link.receive(began + FIRST_NS, Some(waker));
-    if matches!(received, Ok(Received::Nothing)) && link.heard_ns() > began {
+    if matches!(received, Ok(WaitEnd::Nothing)) && link.heard_ns() > began {
         received = link.receive(began + HELLO_NS, Some(waker));
     }
     let frame = match received.map_err(|error| error.to_string())? {
-        Received::Frame(frame) => frame,
-        Received::Woken => return Err("it did not say who it is, and others came".to_owned()),
-        Received::Nothing => return Err("it did not say in time who it is".to_owned()),
+        WaitEnd::Frame(frame) => frame,
+        WaitEnd::Woken => return Err("it did not say who it is, and others came".to_owned()),
+        WaitEnd::Nothing => return Err("it did not say in time who it is".to_owned()),
     };
     let AnyHello { version } = frame.read().map_err(|error| error.to_string())?;
     if version != VERSION {
@@ -238,12 +238,12 @@ impl<'a> Attended<'a> {
             let heard = link.heard_ns().max(prepared);
             let silence = if self.files.have_begun() || !has_spoken { PATIENCE_NS } else { SILENCE_NS };
             match link.receive(next_ping.min(heard + silence), Some(waker)).map_err(in_words)? {
-                Received::Woken => {}
-                Received::Nothing if monotonic_ns() >= link.heard_ns().max(heard) + silence => {
+                WaitEnd::Woken => {}
+                WaitEnd::Nothing if monotonic_ns() >= link.heard_ns().max(heard) + silence => {
                     return Err(format!("it has said nothing for {} s", silence as f64 / 1e9));
                 }
-                Received::Nothing => {}
-                Received::Frame(frame) => {
+                WaitEnd::Nothing => {}
+                WaitEnd::Frame(frame) => {
                     if self.take(link, &frame)? {
                         return Ok(());
                     }

@@ -39,5 +39,5 @@ fn transport() -> SocketsTransport {
     let (samples, _returns) = SampleSender::new(0, out);
     let target = SocketAddr::from(([127, 0, 0, 1], 80));
     let clock = Clock::starting_in(Duration::ZERO);
-    SocketsTransport::new(clock, target, Sources::default(), true, 1, samples).unwrap()
+    SocketsTransport::new(clock, target, SourceAddresses::default(), true, 1, samples).unwrap()
 }

@@ -22,7 +22,8 @@ fn sums_of_squares_are_those_of_the_textbook() {
     // In the order of the points: 4 and 1, 4 and 2, 16 and 1, 16 and 2.
     let rows = [[15.0, 18.0, 12.0], [25.0, 28.0, 19.0], [45.0, 48.0, 51.0], [75.0, 75.0, 81.0]];
     let numbers = rows.map(Vec::from).to_vec();
-    let found = effects("speed", Scale::Difference, &Table { factors: &factors, points: &points, numbers });
+    let found =
+        effects("speed", Scale::Difference, &MetricTable { factors: &factors, points: &points, numbers });
     let (memory, cache) = ("memory".to_owned(), "cache".to_owned());
     let near =
         |share: f64, squares: f64| assert!((share * 7032.0 - squares).abs() < 1e-6, "{share} {squares}");
@@ -48,10 +49,11 @@ fn numbers_without_variation_have_no_effects() {
     let factors = factors(&["a=1,2"]);
     let points = full(&factors);
     let numbers = vec![vec![0.0, 0.0], vec![0.0, 0.0]];
-    let found = effects("errors", Scale::Difference, &Table { factors: &factors, points: &points, numbers });
+    let found =
+        effects("errors", Scale::Difference, &MetricTable { factors: &factors, points: &points, numbers });
     assert!(found.variation.is_empty() && found.changes.iter().all(|change| !change.differs));
     let numbers = vec![vec![0.0_f64.ln(), 0.0], vec![0.0, 0.0]];
-    let found = effects("rate", Scale::Ratio, &Table { factors: &factors, points: &points, numbers });
+    let found = effects("rate", Scale::Ratio, &MetricTable { factors: &factors, points: &points, numbers });
     assert_eq!(found.unknown.as_deref(), Some("a run has 0 for it, which has no ratio"));
 }
 
@@ -77,7 +79,7 @@ fn intervals_contain_the_effects_that_were_planted() {
                 let (a, b) = cell(point);
                 numbers.push(blocks.iter().map(|block| effect(a, b) + block + 0.2 * normal()).collect());
             }
-            Table { factors: &factors, points: &points, numbers }
+            MetricTable { factors: &factors, points: &points, numbers }
         };
         let found = effects("p99", Scale::Ratio, &table(&|a, b| planted[a][b]));
         for (at, (change, expected)) in found.changes.iter().zip(true_changes).enumerate() {

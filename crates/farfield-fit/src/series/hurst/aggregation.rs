@@ -6,7 +6,7 @@
 //! here. Theory has no simple interval for this method: its variances depend on each other.
 
 use super::minimum::minimum;
-use super::{HurstEstimate, Method};
+use super::{HurstEstimate, HurstEstimator};
 use crate::series::{SeriesError, aggregated, checked, variance};
 
 /// Estimate from blocks of `from` values (at least 1; more, where short times should not count), doubled up
@@ -35,7 +35,7 @@ pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate,
         return Err(SeriesError::Constant);
     }
     let hurst = minimum(0.01, 0.999, |hurst| misfit(&points, hurst));
-    Ok(HurstEstimate { method: Method::AggregatedVariance, hurst, standard_error: None })
+    Ok(HurstEstimate { method: HurstEstimator::AggregatedVariance, hurst, standard_error: None })
 }
 
 struct Point {

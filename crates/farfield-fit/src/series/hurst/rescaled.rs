@@ -8,7 +8,7 @@
 //! with memory. Theory has no interval.
 
 use super::minimum::minimum;
-use super::{HurstEstimate, Method};
+use super::{HurstEstimate, HurstEstimator};
 use crate::series::{SeriesError, checked, mean};
 use std::f64::consts::PI;
 
@@ -35,7 +35,7 @@ pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, Seri
         return Err(SeriesError::Constant);
     }
     let hurst = minimum(0.01, 0.999, |hurst| misfit(&points, hurst));
-    Ok(HurstEstimate { method: Method::RescaledRange, hurst, standard_error: None })
+    Ok(HurstEstimate { method: HurstEstimator::RescaledRange, hurst, standard_error: None })
 }
 
 struct Point {

@@ -5,7 +5,7 @@
 //! Daubechies' wavelet with three vanishing moments: straight and parabolic trends do not touch it.
 //! Coefficients that the series' ends touch are left out.
 
-use super::{HurstEstimate, Method};
+use super::{HurstEstimate, HurstEstimator};
 use crate::series::{SeriesError, checked};
 use farfield_traffic::distribution::special::{digamma, trigamma};
 use std::f64::consts::LN_2;
@@ -82,7 +82,7 @@ impl LogscaleDiagram {
         let determinant = s * sxx - sx * sx;
         let slope = (s * sxy - sx * sy) / determinant;
         let standard_error = Some(0.5 * (s / determinant).sqrt());
-        Some(HurstEstimate { method: Method::Wavelet, hurst: (1.0 + slope) / 2.0, standard_error })
+        Some(HurstEstimate { method: HurstEstimator::Wavelet, hurst: (1.0 + slope) / 2.0, standard_error })
     }
 }
 

@@ -6,7 +6,7 @@
 //! noise: far sharper, and wrong where the series is not such a noise.
 
 use super::minimum::minimum;
-use super::{HurstEstimate, Method};
+use super::{HurstEstimate, HurstEstimator};
 use crate::series::spectrum::periodogram;
 use crate::series::{SeriesError, checked};
 use std::f64::consts::{PI, TAU};
@@ -35,7 +35,7 @@ pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate
     };
     let hurst = minimum(0.001, 0.999, objective);
     let standard_error = Some(0.5 / m.sqrt());
-    Ok(HurstEstimate { method: Method::LocalWhittle, hurst, standard_error })
+    Ok(HurstEstimate { method: HurstEstimator::LocalWhittle, hurst, standard_error })
 }
 
 /// Estimate from all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran
@@ -63,7 +63,7 @@ pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
     };
     let slopes: Vec<f64> = ordinates.iter().map(|(frequency, _)| slope(*frequency)).collect();
     let standard_error = Some(1.0 / (crate::series::variance(&slopes) * m).sqrt());
-    Ok(HurstEstimate { method: Method::NoiseWhittle, hurst, standard_error })
+    Ok(HurstEstimate { method: HurstEstimator::NoiseWhittle, hurst, standard_error })
 }
 
 /// The spectral density of fractional Gaussian noise of variance 1 at `frequency` in (0, π]: Γ(2H + 1)

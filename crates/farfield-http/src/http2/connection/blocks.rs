@@ -2,7 +2,7 @@
 //!
 //! A block is decoded even if its stream is over, since later blocks depend on it.
 
-use super::receive::Step;
+use super::receive::FrameResult;
 use super::{Block, Connection};
 use crate::Event;
 use crate::http1::Answering;
@@ -10,7 +10,7 @@ use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, StreamError};
 use crate::http2::frame::{END_HEADERS, END_STREAM, HEADER_BYTES, Header, PADDED, PRIORITY};
 use crate::http2::head::{Coding, Flaw, Heads, Section};
-use crate::http2::stream::Found;
+use crate::http2::stream::StreamLookup;
 
 /// A block of up to so many times the limit of a head, or of no more than so many bytes, costs its stream
 /// alone: it is decoded for the table that later blocks depend on, and its fields are thrown away. Each
@@ -46,7 +46,7 @@ impl Connection {
         header: Header,
         payload: &[u8],
         to_send: &mut Vec<u8>,
-    ) -> Step<'b> {
+    ) -> FrameResult<'b> {
         let mut fragment = payload;
         let mut padding = 0;
         if header.has(PADDED) {
@@ -74,7 +74,7 @@ impl Connection {
         header: Header,
         payload: &[u8],
         to_send: &mut Vec<u8>,
-    ) -> Step<'b> {
+    ) -> FrameResult<'b> {
         let block_bytes_max = self.block_bytes_max();
         let Some(block) = &mut self.block else { return Ok(None) };
         block.append(payload, block_bytes_max)?;
@@ -96,8 +96,8 @@ impl Connection {
         block: &[u8],
         framing_bytes: u32,
         to_send: &mut Vec<u8>,
-    ) -> Step<'b> {
-        let Found::Open(place) = self.streams.find(id) else {
+    ) -> FrameResult<'b> {
+        let StreamLookup::Open(place) = self.streams.find(id) else {
             heads.discard(&mut self.decoder, block)?;
             if self.late.take_mark() {
                 self.allowance.earn(1);
@@ -161,7 +161,7 @@ impl Connection {
 mod tests {
     use super::*;
     use crate::http2::connection::Settings;
-    use crate::http2::frame::{self, Kind};
+    use crate::http2::frame::{self, FrameType};
     use crate::http2::request::{CommonFields, RequestHead};
     use bytes::Bytes;
 
@@ -182,9 +182,9 @@ mod tests {
             let mut connection = Connection::new(&Settings::default(), &mut to_send);
             connection.request(&get, &Bytes::new(), &mut to_send).expect("room");
             let mut bytes = Vec::new();
-            frame::begin(0, Kind::Settings, 0, 0, &mut bytes);
+            frame::begin(0, FrameType::Settings, 0, 0, &mut bytes);
             connection.read(&mut heads, &bytes, &mut to_send).expect("a sound server");
-            let (mut kind, mut most) = (Kind::Headers, 0);
+            let (mut kind, mut most) = (FrameType::Headers, 0);
             let error = loop {
                 bytes.clear();
                 frame::begin(fragment_bytes, kind, 0, 1, &mut bytes);
@@ -193,7 +193,7 @@ mod tests {
                     break error;
                 }
                 most = most.max(connection.block.as_ref().expect("a block").bytes.capacity());
-                kind = Kind::Continuation;
+                kind = FrameType::Continuation;
             };
             assert_eq!(error, ConnectionError::BlockTooLarge);
             assert!((120 << 10..=128 << 10).contains(&most), "{most} in fragments of {fragment_bytes}");

@@ -1,12 +1,14 @@
 //! Frames that come, one by one, to events. Header blocks are in `blocks`.
 
-use super::{Connection, Place};
+use super::{Connection, ReceivePosition};
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, ErrorCode, StreamError};
-use crate::http2::frame::{self, ACK, END_STREAM, HEADER_BYTES, Header, Kind, LEAST_FRAME_BYTES, PADDED};
+use crate::http2::frame::{
+    self, ACK, END_STREAM, FrameType, HEADER_BYTES, Header, LEAST_FRAME_BYTES, PADDED,
+};
 use crate::http2::head::Heads;
-use crate::http2::peer::{self, Change};
-use crate::http2::stream::{Found, Stream};
+use crate::http2::peer::{self, SettingsChange};
+use crate::http2::stream::{Stream, StreamLookup};
 use crate::{Body, Event};
 use farfield_base::Detail;
 
@@ -29,7 +31,7 @@ pub(super) struct Data {
 }
 
 /// The result of a frame.
-pub(super) type Step<'b> = Result<Option<Event<'b>>, ConnectionError>;
+pub(super) type FrameResult<'b> = Result<Option<Event<'b>>, ConnectionError>;
 
 impl Connection {
     /// Goes through `rest` up to the next event.
@@ -44,34 +46,35 @@ impl Connection {
                 return Ok(event);
             }
             let event = match self.place {
-                Place::Between => {
+                ReceivePosition::Between => {
                     self.check_first(rest)?;
                     let Some(header) = self.frames.header(rest) else { return Ok(Event::NeedMore) };
                     self.begin_frame(header, to_send)?
                 }
-                Place::Skip(left) => {
+                ReceivePosition::Skip(left) => {
                     let skipped = rest.len().min(left as usize);
                     *rest = &rest[skipped..];
                     let left = left - skipped as u32;
-                    self.place = if left == 0 { Place::Between } else { Place::Skip(left) };
+                    self.place =
+                        if left == 0 { ReceivePosition::Between } else { ReceivePosition::Skip(left) };
                     if left > 0 {
                         return Ok(Event::NeedMore);
                     }
                     None
                 }
-                Place::Data(data) => match self.take_data(data, rest, to_send)? {
+                ReceivePosition::Data(data) => match self.take_data(data, rest, to_send)? {
                     Some(Event::NeedMore) => return Ok(Event::NeedMore),
                     event => event,
                 },
-                Place::Payload(header) => {
+                ReceivePosition::Payload(header) => {
                     let kept = match header.kind {
-                        Kind::GoAway => header.length.min(GOAWAY_BYTES + GOAWAY_WORDS),
+                        FrameType::GoAway => header.length.min(GOAWAY_BYTES + GOAWAY_WORDS),
                         _ => header.length,
                     };
                     let Some(payload) = self.frames.payload(rest, kept as usize) else {
                         return Ok(Event::NeedMore);
                     };
-                    self.place = Place::Skip(header.length - kept);
+                    self.place = ReceivePosition::Skip(header.length - kept);
                     let event = self.take_payload(heads, header, payload.bytes(), to_send);
                     self.frames.give_back(payload);
                     event?
@@ -87,7 +90,7 @@ impl Connection {
     fn due<'b>(&mut self, to_send: &mut Vec<u8>) -> Option<Event<'b>> {
         let persistent = !self.is_closing();
         if let Some(id) = self.ended.take()
-            && let Found::Open(place) = self.streams.find(id)
+            && let StreamLookup::Open(place) = self.streams.find(id)
         {
             let stream = self.streams.remove(place);
             if !stream.unsent.is_empty() {
@@ -113,18 +116,20 @@ impl Connection {
     }
 
     /// The header of a frame has come.
-    fn begin_frame<'b>(&mut self, header: Header, to_send: &mut Vec<u8>) -> Step<'b> {
+    fn begin_frame<'b>(&mut self, header: Header, to_send: &mut Vec<u8>) -> FrameResult<'b> {
         self.frame = header;
-        if !self.is_begun && (header.kind != Kind::Settings || header.has(ACK)) {
+        if !self.is_begun && (header.kind != FrameType::Settings || header.has(ACK)) {
             return Err(ConnectionError::NotHttp2);
         }
         header.check(self.frame_bytes_max)?;
         // 6.10: nothing comes between the frames of a header block.
         match &self.block {
-            Some(block) if header.kind != Kind::Continuation || header.stream != block.stream => {
+            Some(block) if header.kind != FrameType::Continuation || header.stream != block.stream => {
                 return Err(ConnectionError::ContinuationExpected);
             }
-            None if header.kind == Kind::Continuation => return Err(ConnectionError::ContinuationUnexpected),
+            None if header.kind == FrameType::Continuation => {
+                return Err(ConnectionError::ContinuationUnexpected);
+            }
             _ => {}
         }
         // Requests, heads, bodies and ends of streams earn it back, be they late, and so do frames of ours
@@ -133,30 +138,39 @@ impl Connection {
         // Memory for gathered blocks is bounded, however large frames may be.
         let gathered = self.block.as_ref().map_or(0, |block| block.bytes.len());
         match header.kind {
-            Kind::PushPromise => return Err(ConnectionError::Pushed),
-            Kind::Headers | Kind::Continuation
+            FrameType::PushPromise => return Err(ConnectionError::Pushed),
+            FrameType::Headers | FrameType::Continuation
                 if gathered + header.length as usize > self.block_bytes_max() + BESIDE_BLOCK_BYTES =>
             {
                 return Err(ConnectionError::BlockTooLarge);
             }
-            Kind::Settings if header.length > LEAST_FRAME_BYTES => return Err(ConnectionError::Flood),
+            FrameType::Settings if header.length > LEAST_FRAME_BYTES => return Err(ConnectionError::Flood),
             _ => {}
         }
         // 5.1: on a stream that was never opened, only PRIORITY may come.
-        let needs_stream = matches!(header.kind, Kind::Data | Kind::Headers | Kind::RstStream)
-            || header.kind == Kind::WindowUpdate && header.stream != 0;
-        let found = if needs_stream { self.streams.find(header.stream) } else { Found::GivenUp };
+        let needs_stream = matches!(header.kind, FrameType::Data | FrameType::Headers | FrameType::RstStream)
+            || header.kind == FrameType::WindowUpdate && header.stream != 0;
+        let found = if needs_stream { self.streams.find(header.stream) } else { StreamLookup::GivenUp };
         match (header.kind, found) {
-            (_, Found::Idle) => return Err(ConnectionError::IdleStream),
-            (Kind::Data | Kind::Headers, Found::Over) => return Err(ConnectionError::ClosedStream),
-            (Kind::Data, found) => return self.begin_data(header, found, to_send),
-            (Kind::Unknown | Kind::Priority, _) => self.place = Place::Skip(header.length),
-            _ => self.place = Place::Payload(header),
+            (_, StreamLookup::Idle) => return Err(ConnectionError::IdleStream),
+            (FrameType::Data | FrameType::Headers, StreamLookup::Over) => {
+                return Err(ConnectionError::ClosedStream);
+            }
+            (FrameType::Data, found) => return self.begin_data(header, found, to_send),
+            (FrameType::Unknown | FrameType::Priority, _) => {
+                self.place = ReceivePosition::Skip(header.length)
+            }
+            _ => self.place = ReceivePosition::Payload(header),
         }
         Ok(None)
     }
 
-    fn begin_data<'b>(&mut self, header: Header, found: Found, to_send: &mut Vec<u8>) -> Step<'b> {
+    fn begin_data<'b>(
+        &mut self,
+        header: Header,
+        found: StreamLookup,
+        to_send: &mut Vec<u8>,
+    ) -> FrameResult<'b> {
         // 6.9.1: what comes on streams that were given up counts, too.
         if !self.receive.count(header.length) {
             return Err(ConnectionError::WindowExceeded);
@@ -164,9 +178,9 @@ impl Connection {
         if let Some(increment) = self.receive.credit() {
             frame::write_window_update(0, increment, to_send);
         }
-        self.place = Place::Skip(header.length);
+        self.place = ReceivePosition::Skip(header.length);
         let end_stream = header.has(END_STREAM);
-        let Found::Open(place) = found else {
+        let StreamLookup::Open(place) = found else {
             if self.late.take_data(header.length, end_stream) {
                 self.allowance.earn(1);
             }
@@ -188,15 +202,21 @@ impl Connection {
             frame::write_window_update(header.stream, increment, to_send);
         }
         let padding = if header.has(PADDED) { None } else { Some(0) };
-        self.place = Place::Data(Data { stream: header.stream, left: header.length, padding, end_stream });
+        self.place =
+            ReceivePosition::Data(Data { stream: header.stream, left: header.length, padding, end_stream });
         Ok(None)
     }
 
     /// Takes the next bytes of a payload of DATA.
-    fn take_data<'b>(&mut self, mut data: Data, rest: &mut &'b [u8], to_send: &mut Vec<u8>) -> Step<'b> {
-        let Found::Open(place) = self.streams.find(data.stream) else {
+    fn take_data<'b>(
+        &mut self,
+        mut data: Data,
+        rest: &mut &'b [u8],
+        to_send: &mut Vec<u8>,
+    ) -> FrameResult<'b> {
+        let StreamLookup::Open(place) = self.streams.find(data.stream) else {
             // It was given up in the middle of the frame.
-            self.place = Place::Skip(data.left);
+            self.place = ReceivePosition::Skip(data.left);
             return Ok(None);
         };
         let stream = self.streams.at(place);
@@ -205,7 +225,7 @@ impl Connection {
             *rest = behind;
             data.left -= 1;
             data.padding = Some(u32::from(padding));
-            self.place = Place::Data(data);
+            self.place = ReceivePosition::Data(data);
             // 6.1: as long as the payload, or longer.
             let fits = u32::from(padding) <= data.left;
             return if fits { Ok(None) } else { Err(ConnectionError::BadPadding) };
@@ -215,7 +235,7 @@ impl Connection {
             let room = match stream.body_room(&self.limits) {
                 Ok(room) => room.min(u64::from(body)) as usize,
                 Err(malformed) => {
-                    self.place = Place::Skip(data.left);
+                    self.place = ReceivePosition::Skip(data.left);
                     return Ok(self.fail(data.stream, StreamError::Malformed(malformed), to_send));
                 }
             };
@@ -225,12 +245,12 @@ impl Connection {
             }
             *rest = behind;
             data.left -= piece.len() as u32;
-            self.place = Place::Data(data);
+            self.place = ReceivePosition::Data(data);
             self.allowance.earn(1);
             stream.count_body(piece.len() as u64);
             return Ok(Some(Event::Body(StreamId(data.stream).request(), Body::Lent(piece))));
         }
-        self.place = Place::Skip(padding);
+        self.place = ReceivePosition::Skip(padding);
         let counted = stream.count_bodiless(padding, &self.limits);
         match counted.and_then(|()| if data.end_stream { stream.end() } else { Ok(()) }) {
             Err(malformed) => Ok(self.fail(data.stream, StreamError::Malformed(malformed), to_send)),
@@ -250,25 +270,25 @@ impl Connection {
         header: Header,
         payload: &[u8],
         to_send: &mut Vec<u8>,
-    ) -> Step<'b> {
+    ) -> FrameResult<'b> {
         match header.kind {
-            Kind::Headers => self.take_headers(heads, header, payload, to_send),
-            Kind::Continuation => self.take_continuation(heads, header, payload, to_send),
-            Kind::Settings => self.take_settings(header, payload, to_send).map(|()| None),
-            Kind::RstStream => Ok(self.take_rst_stream(header.stream, number(payload))),
-            Kind::WindowUpdate => self.take_window_update(header.stream, number(payload), to_send),
-            Kind::GoAway => {
+            FrameType::Headers => self.take_headers(heads, header, payload, to_send),
+            FrameType::Continuation => self.take_continuation(heads, header, payload, to_send),
+            FrameType::Settings => self.take_settings(header, payload, to_send).map(|()| None),
+            FrameType::RstStream => Ok(self.take_rst_stream(header.stream, number(payload))),
+            FrameType::WindowUpdate => self.take_window_update(header.stream, number(payload), to_send),
+            FrameType::GoAway => {
                 let (fixed, words) = payload.split_at(GOAWAY_BYTES as usize);
                 self.take_goaway(number(fixed), number(&fixed[4..]), words).map(Some)
             }
-            Kind::Ping => {
+            FrameType::Ping => {
                 if !header.has(ACK) {
                     frame::write_ping_ack(payload, to_send);
                 }
                 Ok(None)
             }
             // These have other places.
-            Kind::Data | Kind::Priority | Kind::PushPromise | Kind::Unknown => Ok(None),
+            FrameType::Data | FrameType::Priority | FrameType::PushPromise | FrameType::Unknown => Ok(None),
         }
     }
 
@@ -292,7 +312,7 @@ impl Connection {
             let value = number(&setting[2..]);
             let set = self.peer.set(identifier, value).and_then(|change| match change {
                 // 6.9.2: the windows of all open streams change, too.
-                Change::Windows(change)
+                SettingsChange::Windows(change)
                     if !self.streams.iter_mut().all(|stream| stream.send.adjust(change)) =>
                 {
                     Err(ConnectionError::WindowSetting)
@@ -310,13 +330,13 @@ impl Connection {
     }
 
     fn take_rst_stream<'b>(&mut self, id: u32, code: u32) -> Option<Event<'b>> {
-        let Found::Open(place) = self.streams.find(id) else { return None };
+        let StreamLookup::Open(place) = self.streams.find(id) else { return None };
         let stream = self.streams.remove(place);
         self.allowance.earn(1);
         Some(failed(&stream, ErrorCode(code), !self.is_closing()))
     }
 
-    fn take_window_update<'b>(&mut self, id: u32, increment: u32, to_send: &mut Vec<u8>) -> Step<'b> {
+    fn take_window_update<'b>(&mut self, id: u32, increment: u32, to_send: &mut Vec<u8>) -> FrameResult<'b> {
         let increment = i64::from(increment & 0x7fff_ffff);
         if id == 0 {
             if increment == 0 {
@@ -363,7 +383,7 @@ impl Connection {
 
     /// Resets a stream, if it is open.
     pub(super) fn abandon(&mut self, id: u32, code: ErrorCode, to_send: &mut Vec<u8>) {
-        if let Found::Open(place) = self.streams.find(id) {
+        if let StreamLookup::Open(place) = self.streams.find(id) {
             let stream = self.streams.remove(place);
             self.streams.give_up(id);
             self.late.give_up(&stream);

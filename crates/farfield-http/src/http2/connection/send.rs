@@ -26,7 +26,7 @@ pub enum NotSent {
 
 /// The server's dynamic table, as far as we have filled it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table {
+pub(super) struct EncoderTable {
     holds: Holds,
     /// The size that the server knows us to use.
     bytes: u32,
@@ -42,8 +42,8 @@ enum Holds {
     Never,
 }
 
-impl Table {
-    pub(super) const NEW: Table = Table { holds: Holds::Nothing, bytes: DEFAULT_TABLE_BYTES };
+impl EncoderTable {
+    pub(super) const NEW: EncoderTable = EncoderTable { holds: Holds::Nothing, bytes: DEFAULT_TABLE_BYTES };
 
     /// The change of size that must begin the next block, if the server's settings call for one (RFC 7541,
     /// 4.2). The table is emptied for good where what it holds has no room.

@@ -1,14 +1,14 @@
 //! Frames that come, one by one, to requests.
 
-use super::{Block, Body, Place, ServerConnection, ServerEvent, Stream};
+use super::{Block, Body, RequestPosition, ServerConnection, ServerEvent, Stream};
 use crate::compression::Scratch;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, ErrorCode};
 use crate::http2::flow::{ReceiveWindow, SendWindow};
 use crate::http2::frame::{
-    self, ACK, END_HEADERS, END_STREAM, Header, Kind, LEAST_FRAME_BYTES, PADDED, PREFACE, PRIORITY,
+    self, ACK, END_HEADERS, END_STREAM, FrameType, Header, LEAST_FRAME_BYTES, PADDED, PREFACE, PRIORITY,
 };
-use crate::http2::peer::{self, Change};
+use crate::http2::peer::{self, SettingsChange};
 
 /// Buffers for the heads of requests; all connections of a server share them.
 #[derive(Debug, Default)]
@@ -79,27 +79,27 @@ impl ServerConnection {
         self.take_preface(rest)?;
         loop {
             match self.place {
-                Place::Between => {
+                RequestPosition::Between => {
                     let Some(header) = self.frames.header(rest) else { return Ok(()) };
                     self.begin_frame(header, to_send)?;
                 }
-                Place::Skip { left, ends } => {
+                RequestPosition::Skip { left, ends } => {
                     let skipped = rest.len().min(left as usize);
                     *rest = &rest[skipped..];
                     if skipped < left as usize {
-                        self.place = Place::Skip { left: left - skipped as u32, ends };
+                        self.place = RequestPosition::Skip { left: left - skipped as u32, ends };
                         return Ok(());
                     }
-                    self.place = Place::Between;
+                    self.place = RequestPosition::Between;
                     if let Some(id) = ends {
                         self.end_request(id, event);
                     }
                 }
-                Place::Payload(header) => {
+                RequestPosition::Payload(header) => {
                     let Some(payload) = self.frames.payload(rest, header.length as usize) else {
                         return Ok(());
                     };
-                    self.place = Place::Between;
+                    self.place = RequestPosition::Between;
                     let taken = self.take_payload(heads, header, payload.bytes(), to_send, event);
                     self.frames.give_back(payload);
                     taken?;
@@ -122,29 +122,30 @@ impl ServerConnection {
 
     /// The header of a frame has come.
     fn begin_frame(&mut self, header: Header, to_send: &mut Vec<u8>) -> Result<(), ErrorCode> {
-        if !self.is_begun && (header.kind != Kind::Settings || header.has(ACK)) {
+        if !self.is_begun && (header.kind != FrameType::Settings || header.has(ACK)) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         header.check(LEAST_FRAME_BYTES).map_err(ConnectionError::code)?;
         // 6.10: nothing comes between the frames of a header block.
-        let continues = header.kind == Kind::Continuation;
+        let continues = header.kind == FrameType::Continuation;
         if self.block.as_ref().map(|block| block.stream) != continues.then_some(header.stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         self.allowance.spend(1).map_err(|_| ErrorCode::ENHANCE_YOUR_CALM)?;
         // 5.1: on a stream that was never opened, only HEADERS and PRIORITY may come.
-        let needs_stream = matches!(header.kind, Kind::Data | Kind::RstStream | Kind::WindowUpdate);
+        let needs_stream =
+            matches!(header.kind, FrameType::Data | FrameType::RstStream | FrameType::WindowUpdate);
         if needs_stream && header.stream > self.last {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         match header.kind {
-            Kind::Data => self.begin_data(header, to_send)?,
+            FrameType::Data => self.begin_data(header, to_send)?,
             // 8.4: a client cannot push.
-            Kind::PushPromise => return Err(ErrorCode::PROTOCOL_ERROR),
-            Kind::GoAway | Kind::Priority | Kind::Unknown => {
-                self.place = Place::Skip { left: header.length, ends: None };
+            FrameType::PushPromise => return Err(ErrorCode::PROTOCOL_ERROR),
+            FrameType::GoAway | FrameType::Priority | FrameType::Unknown => {
+                self.place = RequestPosition::Skip { left: header.length, ends: None };
             }
-            _ => self.place = Place::Payload(header),
+            _ => self.place = RequestPosition::Payload(header),
         }
         Ok(())
     }
@@ -158,7 +159,7 @@ impl ServerConnection {
             frame::write_window_update(0, increment, to_send);
         }
         let ends = header.has(END_STREAM);
-        self.place = Place::Skip { left: header.length, ends: ends.then_some(header.stream) };
+        self.place = RequestPosition::Skip { left: header.length, ends: ends.then_some(header.stream) };
         // One that is over was reset, or refused, before the client knew.
         let Some(stream) = self.find(header.stream) else { return Ok(()) };
         if stream.is_asked {
@@ -186,7 +187,7 @@ impl ServerConnection {
         event: Events<'_>,
     ) -> Result<(), ErrorCode> {
         match header.kind {
-            Kind::Headers => {
+            FrameType::Headers => {
                 let fragment = block_of(header, payload).ok_or(ErrorCode::PROTOCOL_ERROR)?;
                 let end_stream = header.has(END_STREAM);
                 if header.has(END_HEADERS) {
@@ -195,7 +196,7 @@ impl ServerConnection {
                 self.block = Some(Block { stream: header.stream, end_stream, bytes: fragment.to_vec() });
                 Ok(())
             }
-            Kind::Continuation => {
+            FrameType::Continuation => {
                 let Some(mut block) = self.block.take() else { return Ok(()) };
                 block.bytes.extend_from_slice(payload);
                 if header.has(END_HEADERS) {
@@ -206,22 +207,28 @@ impl ServerConnection {
                 self.block = Some(block);
                 if is_too_long { Err(ErrorCode::ENHANCE_YOUR_CALM) } else { Ok(()) }
             }
-            Kind::Settings => self.take_settings(header, payload, to_send),
-            Kind::RstStream => {
+            FrameType::Settings => self.take_settings(header, payload, to_send),
+            FrameType::RstStream => {
                 if self.remove(header.stream) {
                     event(ServerEvent::Reset(StreamId(header.stream)));
                 }
                 Ok(())
             }
-            Kind::WindowUpdate => self.take_window_update(header.stream, number(payload), to_send, event),
-            Kind::Ping => {
+            FrameType::WindowUpdate => {
+                self.take_window_update(header.stream, number(payload), to_send, event)
+            }
+            FrameType::Ping => {
                 if !header.has(ACK) {
                     frame::write_ping_ack(payload, to_send);
                 }
                 Ok(())
             }
             // These are passed over.
-            Kind::Data | Kind::Priority | Kind::PushPromise | Kind::GoAway | Kind::Unknown => Ok(()),
+            FrameType::Data
+            | FrameType::Priority
+            | FrameType::PushPromise
+            | FrameType::GoAway
+            | FrameType::Unknown => Ok(()),
         }
     }
 
@@ -313,7 +320,7 @@ impl ServerConnection {
                 continue;
             }
             let change = self.client.set(identifier, value).map_err(ConnectionError::code)?;
-            if let Change::Windows(change) = change {
+            if let SettingsChange::Windows(change) = change {
                 // 6.9.2: the windows of all open streams change, too.
                 let all_fit = self.streams.iter_mut().all(|stream| stream.send.adjust(change));
                 if !all_fit {

@@ -2,7 +2,7 @@
 
 use super::ServerConnection;
 use crate::http2::StreamId;
-use crate::http2::frame::{self, END_STREAM, HEADER_BYTES, Kind};
+use crate::http2::frame::{self, END_STREAM, FrameType, HEADER_BYTES};
 use crate::http2::head::is_of_http1;
 use crate::http2::hpack::encoder::{self, Literal};
 use bytes::Bytes;
@@ -49,7 +49,7 @@ impl Body {
 
 /// A frame of a body that is to be sent now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct BodyFrame {
     /// The frame's header.
     pub header: [u8; HEADER_BYTES],
     /// Its payload.
@@ -78,7 +78,7 @@ impl ServerConnection {
 
     /// The next frame of a body, of the stream whose turn it is among those whose windows allow one; nothing
     /// if none does.
-    pub fn next_piece(&mut self) -> Option<Piece> {
+    pub fn next_piece(&mut self) -> Option<BodyFrame> {
         let allowed =
             self.send.bytes().min(self.settings.data_bytes.min(self.client.frame_bytes_max) as usize);
         if allowed == 0 {
@@ -100,9 +100,9 @@ impl ServerConnection {
                 false => self.turns.push_back(id),
             }
             let flags = if ends { END_STREAM } else { 0 };
-            let header = frame::header(payload.len(), Kind::Data, flags, id);
+            let header = frame::header(payload.len(), FrameType::Data, flags, id);
             self.allowance.earn(1);
-            return Some(Piece { header, payload, ends: ends.then_some(StreamId(id)) });
+            return Some(BodyFrame { header, payload, ends: ends.then_some(StreamId(id)) });
         }
         None
     }

@@ -5,9 +5,9 @@ use crate::http1::Malformed;
 use crate::http2::Heads;
 use crate::http3::control::ControlEvent;
 use crate::http3::error::{ConnectionError, ErrorCode, StreamError};
-use crate::http3::reply::{Found, ReplyStream, Wrong};
+use crate::http3::reply::{ReplyError, ReplyPart, ReplyStream};
 use crate::http3::server_streams::{Role, ServerStream};
-use crate::quic::{self, Piece, StreamId};
+use crate::quic::{self, StreamData, StreamId};
 use crate::{Body, Event};
 use bytes::Bytes;
 
@@ -111,43 +111,43 @@ impl Connection {
             let (number, is_begun) = (request.number, request.reply.is_begun());
             let read = if piece.is_empty() {
                 match quic.read(stream) {
-                    Piece::Nothing => return Ok(None),
-                    Piece::Bytes(bytes) => {
+                    StreamData::Nothing => return Ok(None),
+                    StreamData::Bytes(bytes) => {
                         piece = bytes;
                         continue;
                     }
-                    Piece::End => match request.reply.finish() {
+                    StreamData::End => match request.reply.finish() {
                         Ok(reply) => {
                             self.end(place);
                             return Ok(Some(Event::Done(number, reply)));
                         }
                         // The reply is cut, and the connection ends behind that (RFC 9114, 7.1).
-                        Err(Wrong::Connection(error)) => {
+                        Err(ReplyError::Connection(error)) => {
                             self.error = Some(error);
-                            Err(Wrong::Stream(StreamError::Malformed(Malformed::Truncated)))
+                            Err(ReplyError::Stream(StreamError::Malformed(Malformed::Truncated)))
                         }
                         Err(wrong) => Err(wrong),
                     },
-                    Piece::Reset(code) if code == ErrorCode::REQUEST_REJECTED.0 => {
-                        Err(Wrong::Stream(rejection_of(&request.reply)))
+                    StreamData::Reset(code) if code == ErrorCode::REQUEST_REJECTED.0 => {
+                        Err(ReplyError::Stream(rejection_of(&request.reply)))
                     }
-                    Piece::Reset(code) => Err(Wrong::Stream(StreamError::Reset(ErrorCode(code)))),
+                    StreamData::Reset(code) => Err(ReplyError::Stream(StreamError::Reset(ErrorCode(code)))),
                 }
             } else {
                 request.reply.read(heads, &mut piece, limits)
             };
             let event = match read {
-                Ok(Found::Nothing) => {
+                Ok(ReplyPart::Nothing) => {
                     if !is_begun {
                         self.begun.push(number);
                     }
                     continue;
                 }
-                Ok(Found::Interim(status)) => Event::Interim(number, status),
-                Ok(Found::Head(head)) => Event::Head(number, head),
-                Ok(Found::Body(body)) => Event::Body(number, Body::Kept(body)),
-                Err(Wrong::Connection(error)) => return Err(error),
-                Err(Wrong::Stream(error)) => {
+                Ok(ReplyPart::Interim(status)) => Event::Interim(number, status),
+                Ok(ReplyPart::Head(head)) => Event::Head(number, head),
+                Ok(ReplyPart::Body(body)) => Event::Body(number, Body::Kept(body)),
+                Err(ReplyError::Connection(error)) => return Err(error),
+                Err(ReplyError::Stream(error)) => {
                     let request = self.requests.remove(place);
                     self.quic.cancel(stream, error.code().0);
                     return Ok(Some(failed(&request, error)));
@@ -171,9 +171,9 @@ impl Connection {
         let Some(place) = self.opened.iter().position(|(own, _)| *own == stream) else { return Ok(()) };
         loop {
             match self.quic.read(stream) {
-                Piece::Nothing => return Ok(()),
-                Piece::Bytes(bytes) => self.take_opened(place, &bytes)?,
-                Piece::End | Piece::Reset(_) => {
+                StreamData::Nothing => return Ok(()),
+                StreamData::Bytes(bytes) => self.take_opened(place, &bytes)?,
+                StreamData::End | StreamData::Reset(_) => {
                     let (_, reader) = self.opened.remove(place);
                     return match reader {
                         Reader::Unknown(_) | Reader::Ignored => Ok(()),

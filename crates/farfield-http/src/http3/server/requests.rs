@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 
 /// The result of the next bytes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum RequestProgress {
     /// Nothing yet.
     Nothing,
     /// The end of its head.
@@ -24,7 +24,7 @@ pub enum Step {
 /// The reader of one request.
 #[derive(Debug, Default)]
 pub struct RequestStream {
-    place: Place,
+    place: SectionPosition,
     varint: Varint,
     /// A field section that comes in pieces.
     section: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct RequestStream {
 
 /// The next byte's place in a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum SectionPosition {
     #[default]
     Type,
     Length {
@@ -56,27 +56,29 @@ impl RequestStream {
     }
 
     /// Takes the next bytes.
-    pub fn read(&mut self, mut bytes: Bytes, heads: &mut RequestHeads) -> Step {
+    pub fn read(&mut self, mut bytes: Bytes, heads: &mut RequestHeads) -> RequestProgress {
         while bytes.has_remaining() {
             match self.place {
-                Place::Type | Place::Length { .. } => {
+                SectionPosition::Type | SectionPosition::Length { .. } => {
                     let Some(number) = self.varint.push(bytes.get_u8()) else { continue };
-                    let Place::Length { kind } = self.place else {
-                        self.place = Place::Length { kind: number };
+                    let SectionPosition::Length { kind } = self.place else {
+                        self.place = SectionPosition::Length { kind: number };
                         continue;
                     };
                     self.place = match kind {
                         frame::HEADERS if number == 0 || number > SECTION_BYTES_MAX => {
-                            return Step::Wrong(ErrorCode::EXCESSIVE_LOAD);
+                            return RequestProgress::Wrong(ErrorCode::EXCESSIVE_LOAD);
                         }
-                        frame::HEADERS if !self.has_head => Place::Section { left: number },
-                        frame::DATA if !self.has_head => return Step::Wrong(ErrorCode::FRAME_UNEXPECTED),
-                        _ if number == 0 => Place::Type,
+                        frame::HEADERS if !self.has_head => SectionPosition::Section { left: number },
+                        frame::DATA if !self.has_head => {
+                            return RequestProgress::Wrong(ErrorCode::FRAME_UNEXPECTED);
+                        }
+                        _ if number == 0 => SectionPosition::Type,
                         // Bodies, trailers, and frames that are not known.
-                        _ => Place::Skipped { left: number },
+                        _ => SectionPosition::Skipped { left: number },
                     };
                 }
-                Place::Section { left } => {
+                SectionPosition::Section { left } => {
                     let piece = bytes.split_to(bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
                     let left = left - piece.len() as u64;
                     let is_whole = left == 0 && self.section.is_empty();
@@ -84,42 +86,45 @@ impl RequestStream {
                         self.section.extend_from_slice(&piece);
                     }
                     if left > 0 {
-                        self.place = Place::Section { left };
+                        self.place = SectionPosition::Section { left };
                         continue;
                     }
-                    (self.place, self.has_head, self.rest) = (Place::Type, true, bytes);
+                    (self.place, self.has_head, self.rest) = (SectionPosition::Type, true, bytes);
                     let section = std::mem::take(&mut self.section);
                     return decode(if is_whole { &piece } else { &section }, heads);
                 }
-                Place::Skipped { left } => {
+                SectionPosition::Skipped { left } => {
                     let skipped = left.min(bytes.len() as u64);
                     bytes.advance(skipped as usize);
-                    self.place =
-                        if left == skipped { Place::Type } else { Place::Skipped { left: left - skipped } };
+                    self.place = if left == skipped {
+                        SectionPosition::Type
+                    } else {
+                        SectionPosition::Skipped { left: left - skipped }
+                    };
                 }
             }
         }
-        Step::Nothing
+        RequestProgress::Nothing
     }
 
     /// The client has ended the stream.
-    pub fn finish(&self) -> Step {
-        match self.place == Place::Type && self.varint.is_between() && self.has_head {
-            true => Step::End,
-            false => Step::Wrong(ErrorCode::MESSAGE_ERROR),
+    pub fn finish(&self) -> RequestProgress {
+        match self.place == SectionPosition::Type && self.varint.is_between() && self.has_head {
+            true => RequestProgress::End,
+            false => RequestProgress::Wrong(ErrorCode::MESSAGE_ERROR),
         }
     }
 }
 
 /// Decodes the field section of a request.
-fn decode(section: &[u8], heads: &mut RequestHeads) -> Step {
+fn decode(section: &[u8], heads: &mut RequestHeads) -> RequestProgress {
     heads.clear();
     let mut scratch = std::mem::take(heads.scratch());
     let decoded = qpack::decode(section, &mut scratch, &mut |name, value| heads.field(name, value));
     *heads.scratch() = scratch;
     match decoded {
-        Err(_) => Step::Wrong(ErrorCode::DECOMPRESSION_FAILED),
-        Ok(()) if heads.request().is_none() => Step::Wrong(ErrorCode::MESSAGE_ERROR),
-        Ok(()) => Step::Head,
+        Err(_) => RequestProgress::Wrong(ErrorCode::DECOMPRESSION_FAILED),
+        Ok(()) if heads.request().is_none() => RequestProgress::Wrong(ErrorCode::MESSAGE_ERROR),
+        Ok(()) => RequestProgress::Head,
     }
 }

@@ -1,8 +1,8 @@
 //! The client's end of a session.
 
-use super::{Agreed, DECODE_ERROR, HANDSHAKE_FAILURE, alert, keys, read_parameters, write_parameters};
+use super::{DECODE_ERROR, HANDSHAKE_FAILURE, QuicAgreement, alert, keys, read_parameters, write_parameters};
 use crate::tls::model::client::{Client, shares};
-use crate::tls::model::message::{self, Answer, Ticket};
+use crate::tls::model::message::{self, ServerHelloView, Ticket};
 use crate::tls::model::record::Messages;
 use crate::tls::model::{Offer, Protection};
 use farfield_base::TlsVersion;
@@ -58,7 +58,7 @@ impl crypto::ClientConfig for Sessions {
         Ok(Box::new(Session {
             client: Arc::clone(&self.client),
             user,
-            stage: Stage::Hello,
+            stage: QuicClientStage::Hello,
             ticket,
             parameters,
             retried: false,
@@ -75,7 +75,7 @@ impl crypto::ClientConfig for Sessions {
 
 /// The server's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum QuicClientStage {
     Hello,
     Flight,
     Open,
@@ -85,7 +85,7 @@ enum Stage {
 struct Session {
     client: Arc<Client>,
     user: u32,
-    stage: Stage,
+    stage: QuicClientStage,
     ticket: Option<Ticket>,
     /// The client's own.
     parameters: Vec<u8>,
@@ -107,8 +107,8 @@ struct Session {
 impl Session {
     fn take(&mut self, kind: u8, body: &[u8]) -> Result<(), TransportError> {
         match (self.stage, kind) {
-            (Stage::Hello, message::SERVER_HELLO) => {
-                let answer = Answer::read(body).ok_or_else(|| alert(DECODE_ERROR))?;
+            (QuicClientStage::Hello, message::SERVER_HELLO) => {
+                let answer = ServerHelloView::read(body).ok_or_else(|| alert(DECODE_ERROR))?;
                 if answer.is_retry {
                     // Twice is once too often (RFC 8446 section 4.1.4).
                     let group =
@@ -125,24 +125,24 @@ impl Session {
                     return Ok(());
                 }
                 self.client.note_group(answer.group);
-                (self.resumes, self.stage) = (answer.resumes, Stage::Flight);
+                (self.resumes, self.stage) = (answer.resumes, QuicClientStage::Flight);
             }
-            (Stage::Flight, message::ENCRYPTED_EXTENSIONS) => {
+            (QuicClientStage::Flight, message::ENCRYPTED_EXTENSIONS) => {
                 let parameters = message::transport_parameters(body).ok_or_else(|| alert(DECODE_ERROR))?;
                 self.server_parameters = Some(read_parameters(Side::Client, parameters)?);
                 *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = self.server_parameters;
                 self.takes_early = message::takes_early(body).ok_or_else(|| alert(DECODE_ERROR))?;
             }
-            (Stage::Flight, message::FINISHED) => {
+            (QuicClientStage::Flight, message::FINISHED) => {
                 message::finished(&mut self.outgoing, Protection::Tls13);
-                self.stage = Stage::Open;
+                self.stage = QuicClientStage::Open;
             }
-            (Stage::Open, message::NEW_SESSION_TICKET) => {
+            (QuicClientStage::Open, message::NEW_SESSION_TICKET) => {
                 let ticket = message::read_ticket(TlsVersion::Tls13, body);
                 self.client.keep(self.user, ticket.ok_or_else(|| alert(DECODE_ERROR))?);
             }
             // Messages that a real client would verify.
-            (Stage::Flight, _) => {}
+            (QuicClientStage::Flight, _) => {}
             _ => return Err(alert(DECODE_ERROR)),
         }
         Ok(())
@@ -155,7 +155,7 @@ impl crypto::Session for Session {
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        (self.stage != Stage::Hello).then(|| Box::new(Agreed { resumes: self.resumes }) as _)
+        (self.stage != QuicClientStage::Hello).then(|| Box::new(QuicAgreement { resumes: self.resumes }) as _)
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -171,7 +171,7 @@ impl crypto::Session for Session {
     }
 
     fn is_handshaking(&self) -> bool {
-        self.stage != Stage::Open
+        self.stage != QuicClientStage::Open
     }
 
     fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
@@ -180,7 +180,7 @@ impl crypto::Session for Session {
         while let Some((kind, body)) = self.messages.next() {
             self.take(kind, &body)?;
         }
-        Ok(before == Stage::Hello && self.stage != Stage::Hello)
+        Ok(before == QuicClientStage::Hello && self.stage != QuicClientStage::Hello)
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
@@ -191,9 +191,9 @@ impl crypto::Session for Session {
         buf.append(&mut self.outgoing);
         // Keys of the handshake behind the server's first message, those of data behind its last.
         let due = match self.stage {
-            Stage::Hello => 0,
-            Stage::Flight => 1,
-            Stage::Open => 2,
+            QuicClientStage::Hello => 0,
+            QuicClientStage::Flight => 1,
+            QuicClientStage::Open => 2,
         };
         (self.changes < due).then(|| {
             self.changes += 1;

@@ -1,7 +1,7 @@
 //! The server's end of a session.
 
 use super::{
-    Agreed, DECODE_ERROR, HANDSHAKE_FAILURE, NO_APPLICATION_PROTOCOL, PROTOCOL_VERSION, alert, keys,
+    DECODE_ERROR, HANDSHAKE_FAILURE, NO_APPLICATION_PROTOCOL, PROTOCOL_VERSION, QuicAgreement, alert, keys,
     read_parameters, write_parameters,
 };
 use crate::tls::Alpn;
@@ -46,7 +46,7 @@ impl crypto::ServerConfig for Sessions {
         Box::new(Session {
             terms: Arc::clone(&self.terms),
             parameters: write_parameters(params),
-            stage: Stage::Hello,
+            stage: QuicServerStage::Hello,
             retried: false,
             resumes: false,
             takes_early: false,
@@ -60,7 +60,7 @@ impl crypto::ServerConfig for Sessions {
 
 /// The client's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum QuicServerStage {
     Hello,
     Finished,
     Open,
@@ -71,7 +71,7 @@ struct Session {
     terms: Arc<Terms>,
     /// The server's own.
     parameters: Vec<u8>,
-    stage: Stage,
+    stage: QuicServerStage,
     retried: bool,
     resumes: bool,
     takes_early: bool,
@@ -86,12 +86,12 @@ struct Session {
 impl Session {
     fn take(&mut self, kind: u8, body: &[u8]) -> Result<(), TransportError> {
         match (self.stage, kind) {
-            (Stage::Hello, message::CLIENT_HELLO) => {
+            (QuicServerStage::Hello, message::CLIENT_HELLO) => {
                 let hello = Hello::read(body).ok_or_else(|| alert(DECODE_ERROR))?;
                 self.answer(&hello)
             }
-            (Stage::Finished, message::FINISHED) => {
-                self.stage = Stage::Open;
+            (QuicServerStage::Finished, message::FINISHED) => {
+                self.stage = QuicServerStage::Open;
                 let tickets = &mut self.outgoing[2];
                 let early_bytes = if self.terms.early_data { message::EARLY_BYTES_IN_QUIC } else { 0 };
                 let put = |_| message::new_session_ticket(tickets, Version::Tls13, early_bytes);
@@ -131,7 +131,7 @@ impl Session {
         let own = Some(self.parameters.as_slice());
         message::server_hello_tls13(&mut self.outgoing[0], group, self.resumes, &[]);
         message::rest_of_tls13(&mut self.outgoing[1], &self.terms, hello, self.resumes, own);
-        self.stage = Stage::Finished;
+        self.stage = QuicServerStage::Finished;
         Ok(())
     }
 }
@@ -142,7 +142,7 @@ impl crypto::Session for Session {
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        (self.stage != Stage::Hello).then(|| Box::new(Agreed { resumes: self.resumes }) as _)
+        (self.stage != QuicServerStage::Hello).then(|| Box::new(QuicAgreement { resumes: self.resumes }) as _)
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -158,7 +158,7 @@ impl crypto::Session for Session {
     }
 
     fn is_handshaking(&self) -> bool {
-        self.stage != Stage::Open
+        self.stage != QuicServerStage::Open
     }
 
     fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
@@ -167,7 +167,7 @@ impl crypto::Session for Session {
         while let Some((kind, body)) = self.messages.next() {
             self.take(kind, &body)?;
         }
-        Ok(before == Stage::Hello && self.stage != Stage::Hello)
+        Ok(before == QuicServerStage::Hello && self.stage != QuicServerStage::Hello)
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
@@ -178,7 +178,7 @@ impl crypto::Session for Session {
     /// with those of data: at each call what goes with the present keys, and the next if there are any.
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         buf.append(&mut self.outgoing[usize::from(self.changes)]);
-        let due = if self.stage == Stage::Hello { 0 } else { 2 };
+        let due = if self.stage == QuicServerStage::Hello { 0 } else { 2 };
         (self.changes < due).then(|| {
             self.changes += 1;
             keys::keys()

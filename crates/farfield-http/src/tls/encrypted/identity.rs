@@ -102,15 +102,15 @@ fn is_of(certificate: &ParsedCertificate<'_>, key: &dyn SigningKey) -> bool {
 
 /// Notes that a server asks for a certificate, and answers it with one of `own`, or with none.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct CertificateRequests {
     own: Option<Arc<dyn ResolvesClientCert>>,
     /// A server has asked since this was last taken.
     asked: AtomicBool,
 }
 
-impl Asked {
-    pub(super) fn of(own: Option<Arc<dyn ResolvesClientCert>>) -> Asked {
-        Asked { own, asked: AtomicBool::new(false) }
+impl CertificateRequests {
+    pub(super) fn of(own: Option<Arc<dyn ResolvesClientCert>>) -> CertificateRequests {
+        CertificateRequests { own, asked: AtomicBool::new(false) }
     }
 
     /// True if the session at work was asked since this was last called.
@@ -119,7 +119,7 @@ impl Asked {
     }
 }
 
-impl ResolvesClientCert for Asked {
+impl ResolvesClientCert for CertificateRequests {
     fn resolve(&self, hints: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         self.asked.store(true, Ordering::Relaxed);
         self.own.as_ref()?.resolve(hints, schemes)

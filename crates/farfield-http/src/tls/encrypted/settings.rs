@@ -56,7 +56,7 @@ pub type ProcessorClock = fn() -> Duration;
 
 /// Settings that sessions can be made from.
 #[derive(Clone)]
-pub struct Settings {
+pub struct TlsSettings {
     pub(super) name: ServerName<'static>,
     pub(super) provider: Arc<CryptoProvider>,
     pub(super) verifier: Arc<dyn ServerCertVerifier>,
@@ -104,7 +104,7 @@ pub enum SettingsError {
     Provider(String),
 }
 
-impl Settings {
+impl TlsSettings {
     /// True if TLS 1.3 is among the versions that are offered.
     pub fn offers_tls13(&self) -> bool {
         self.versions.iter().any(|offered| offered.version == rustls::ProtocolVersion::TLSv1_3)
@@ -125,7 +125,7 @@ impl Settings {
         versions: &[Version],
         resumption: bool,
         provider: Arc<CryptoProvider>,
-    ) -> Result<Settings, SettingsError> {
+    ) -> Result<TlsSettings, SettingsError> {
         let refused = || SettingsError::Name(name.to_owned());
         let name = ServerName::try_from(name.to_owned()).map_err(|_| refused())?;
         let verifier = trust.verifier(&provider)?;
@@ -133,7 +133,7 @@ impl Settings {
         ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
             .map_err(|error| SettingsError::Provider(error.to_string()))?;
-        Ok(Settings {
+        Ok(TlsSettings {
             name,
             provider,
             verifier,
@@ -151,29 +151,29 @@ impl Settings {
 
     /// The settings of a run whose time begins at `unix_s`, in seconds since 1970: certificates are valid at
     /// dates.
-    pub fn starting_at(self, unix_s: u64) -> Settings {
-        Settings { started_unix_s: unix_s, ..self }
+    pub fn starting_at(self, unix_s: u64) -> TlsSettings {
+        TlsSettings { started_unix_s: unix_s, ..self }
     }
 
     /// The settings for sessions of `alpn`; without this, of HTTP/1.1.
-    pub fn speaking(self, alpn: Alpn) -> Settings {
-        Settings { alpn, ..self }
+    pub fn speaking(self, alpn: Alpn) -> TlsSettings {
+        TlsSettings { alpn, ..self }
     }
 
     /// The settings for sessions that may take a request within the handshake, where a ticket allows it (RFC
     /// 8446 section 2.3).
-    pub fn with_early_data(self, early_data: bool) -> Settings {
-        Settings { early_data, ..self }
+    pub fn with_early_data(self, early_data: bool) -> TlsSettings {
+        TlsSettings { early_data, ..self }
     }
 
     /// The settings with certificates for users, which they have for servers that ask for one.
-    pub fn with_identities(self, identities: Option<Identities>) -> Settings {
-        Settings { identities, ..self }
+    pub fn with_identities(self, identities: Option<Identities>) -> TlsSettings {
+        TlsSettings { identities, ..self }
     }
 
     /// The settings with the processor time of handshakes measured by `clock`.
-    pub fn timed_by(self, clock: ProcessorClock) -> Settings {
-        Settings { clock: Some(clock), ..self }
+    pub fn timed_by(self, clock: ProcessorClock) -> TlsSettings {
+        TlsSettings { clock: Some(clock), ..self }
     }
 
     /// Draws a random number. The first of a process takes aws-lc-rs some 30 ms, for which no user should
@@ -185,8 +185,8 @@ impl Settings {
 
     /// The settings of a run whose time begins at `began` on the library's clock, which QUIC's times are on.
     /// No clock is read: only differences count.
-    pub fn beginning_at(self, began: std::time::Instant) -> Settings {
-        Settings { began: Some(began), ..self }
+    pub fn beginning_at(self, began: std::time::Instant) -> TlsSettings {
+        TlsSettings { began: Some(began), ..self }
     }
 
     /// The beginning of the run's time on the library's clock.
@@ -195,15 +195,15 @@ impl Settings {
     }
 
     /// The settings with the secrets of all sessions given to `keys`.
-    pub fn logging_keys(self, keys: Arc<dyn KeyLog>) -> Settings {
-        Settings { keys: Some(keys), ..self }
+    pub fn logging_keys(self, keys: Arc<dyn KeyLog>) -> TlsSettings {
+        TlsSettings { keys: Some(keys), ..self }
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for TlsSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { name, versions, resumption, started_unix_s, .. } = self;
-        f.debug_struct("Settings")
+        let TlsSettings { name, versions, resumption, started_unix_s, .. } = self;
+        f.debug_struct("TlsSettings")
             .field("name", name)
             .field("versions", versions)
             .field("resumption", resumption)

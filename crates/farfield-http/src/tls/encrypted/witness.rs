@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The verdict on the certificate of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Verified {
+pub(crate) enum CertificateVerdict {
     /// None came, as where an earlier session is resumed (RFC 8446 section 2.2).
     #[default]
     NotSeen,
@@ -24,7 +24,7 @@ pub(crate) enum Verified {
 #[derive(Debug)]
 pub(crate) struct Witness {
     verifier: Arc<dyn ServerCertVerifier>,
-    last: Mutex<Verified>,
+    last: Mutex<CertificateVerdict>,
 }
 
 impl Witness {
@@ -33,14 +33,16 @@ impl Witness {
     }
 
     /// The last verdict since this was last asked.
-    pub(crate) fn take(&self) -> Verified {
+    pub(crate) fn take(&self) -> CertificateVerdict {
         std::mem::take(&mut *self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn note<T>(&self, said: Result<T, Error>) -> Result<T, Error> {
         let verified = match &said {
-            Ok(_) => Verified::Accepted,
-            Err(error) => Verified::Refused(TlsFailure::of(error), Box::new(failure::detail_of(error))),
+            Ok(_) => CertificateVerdict::Accepted,
+            Err(error) => {
+                CertificateVerdict::Refused(TlsFailure::of(error), Box::new(failure::detail_of(error)))
+            }
         };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = verified;
         said

@@ -1,7 +1,7 @@
 //! The client's end.
 
-use super::message::{self, Answer, Ticket};
-use super::record::{self, Messages, Reader};
+use super::message::{self, ServerHelloView, Ticket};
+use super::record::{self, Messages, RecordReader};
 use super::{Group, Offer, Protection, Version};
 use crate::tls::TlsFailure;
 use farfield_base::{Detail, EarlyData, Instant, Sender, Signal, TlsStats};
@@ -104,7 +104,7 @@ pub fn shares(offer: &Offer, group: Option<Group>) -> Vec<Group> {
 
 /// The server's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum TlsClientStage {
     /// Its first message.
     Hello,
     /// The rest of its first messages.
@@ -118,15 +118,15 @@ enum Stage {
 /// One connection's session.
 #[derive(Debug)]
 pub struct Session {
-    reader: Reader,
-    state: State,
+    reader: RecordReader,
+    state: TlsClientState,
 }
 
 #[derive(Debug)]
-struct State {
+struct TlsClientState {
     offer: Arc<Offer>,
     user: u32,
-    stage: Stage,
+    stage: TlsClientStage,
     version: Version,
     resumed: bool,
     /// The server asked for another key share.
@@ -160,10 +160,10 @@ impl Session {
         if offers_early {
             record::put_change_cipher_spec(&mut to_send);
         }
-        let state = State {
+        let state = TlsClientState {
             offer,
             user,
-            stage: Stage::Hello,
+            stage: TlsClientStage::Hello,
             version: Version::Tls13,
             resumed: false,
             retried: false,
@@ -179,7 +179,7 @@ impl Session {
             failed: false,
             detail: None,
         };
-        Session { reader: Reader::default(), state }
+        Session { reader: RecordReader::default(), state }
     }
 
     /// As [`Session::receive`](crate::tls::Session::receive).
@@ -196,7 +196,7 @@ impl Session {
     }
 
     pub fn is_secured(&self) -> bool {
-        self.state.stage == Stage::Open
+        self.state.stage == TlsClientStage::Open
     }
 
     pub fn stats(&self, secured: Instant) -> TlsStats {
@@ -214,8 +214,8 @@ impl Session {
 
     /// As [`Session::early_room`](crate::tls::Session::early_room).
     pub fn early_room(&self) -> usize {
-        let State { stage, retried, ticket, early_bytes, .. } = &self.state;
-        let ticket = ticket.filter(|_| *stage == Stage::Hello && !*retried);
+        let TlsClientState { stage, retried, ticket, early_bytes, .. } = &self.state;
+        let ticket = ticket.filter(|_| *stage == TlsClientStage::Hello && !*retried);
         ticket.map_or(0, |own| own.early_bytes as usize - early_bytes)
     }
 
@@ -248,7 +248,7 @@ impl Session {
     }
 }
 
-impl State {
+impl TlsClientState {
     /// Takes a record.
     fn take(
         &mut self,
@@ -275,7 +275,7 @@ impl State {
                 }
                 Ok(())
             }
-            record::APPLICATION_DATA if self.stage == Stage::Open => {
+            record::APPLICATION_DATA if self.stage == TlsClientStage::Open => {
                 plain.extend_from_slice(content);
                 Ok(())
             }
@@ -298,31 +298,33 @@ impl State {
     /// Takes a message; nothing if it is out of place.
     fn take_message(&mut self, client: &Client, kind: u8, body: &[u8]) -> Option<()> {
         match (self.stage, kind) {
-            (Stage::Hello, message::SERVER_HELLO) => self.take_hello(client, &Answer::read(body)?),
-            (Stage::Flight, message::SERVER_KEY_EXCHANGE) => {
+            (TlsClientStage::Hello, message::SERVER_HELLO) => {
+                self.take_hello(client, &ServerHelloView::read(body)?)
+            }
+            (TlsClientStage::Flight, message::SERVER_KEY_EXCHANGE) => {
                 self.group = message::group_of_tls12(body);
                 client.note_group(self.group);
                 Some(())
             }
-            (Stage::Flight, message::SERVER_HELLO_DONE) => {
+            (TlsClientStage::Flight, message::SERVER_HELLO_DONE) => {
                 let mut exchange = Vec::new();
                 message::client_key_exchange(&mut exchange, self.group?);
                 record::put(&mut self.to_send, record::HANDSHAKE, Protection::None, &exchange);
                 self.finish();
-                self.stage = Stage::End;
+                self.stage = TlsClientStage::End;
                 Some(())
             }
-            (Stage::Flight, message::ENCRYPTED_EXTENSIONS) => {
+            (TlsClientStage::Flight, message::ENCRYPTED_EXTENSIONS) => {
                 self.takes_early = message::takes_early(body)?;
                 Some(())
             }
-            (Stage::Flight, message::FINISHED) => {
+            (TlsClientStage::Flight, message::FINISHED) => {
                 self.finish();
-                self.stage = Stage::Open;
+                self.stage = TlsClientStage::Open;
                 Some(())
             }
-            (Stage::End, message::FINISHED) => {
-                self.stage = Stage::Open;
+            (TlsClientStage::End, message::FINISHED) => {
+                self.stage = TlsClientStage::Open;
                 Some(())
             }
             (_, message::NEW_SESSION_TICKET) => {
@@ -330,12 +332,12 @@ impl State {
                 Some(())
             }
             // Messages that a real client would verify.
-            (Stage::Flight, _) => Some(()),
+            (TlsClientStage::Flight, _) => Some(()),
             _ => None,
         }
     }
 
-    fn take_hello(&mut self, client: &Client, answer: &Answer) -> Option<()> {
+    fn take_hello(&mut self, client: &Client, answer: &ServerHelloView) -> Option<()> {
         if answer.is_retry {
             let mut hello = Vec::new();
             let ticket = self.ticket.map(Ticket::without_early);
@@ -346,7 +348,7 @@ impl State {
             return (!std::mem::replace(&mut self.retried, true)).then_some(());
         }
         self.resumed = answer.resumes;
-        self.stage = Stage::Flight;
+        self.stage = TlsClientStage::Flight;
         if answer.is_tls13 {
             (self.version, self.incoming) = (Version::Tls13, Protection::Tls13);
             client.note_group(answer.group);

@@ -296,7 +296,7 @@ impl Hello {
 
 /// A server's first message, as far as a client reads it.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct ServerHelloView {
     pub is_retry: bool,
     pub is_tls13: bool,
     pub group: Option<Group>,
@@ -304,12 +304,12 @@ pub struct Answer {
     pub resumes: bool,
 }
 
-impl Answer {
+impl ServerHelloView {
     /// Reads the body of a server's first message; nothing if it is none.
-    pub fn read(body: &[u8]) -> Option<Answer> {
+    pub fn read(body: &[u8]) -> Option<ServerHelloView> {
         let mut rest = body.get(2..)?;
         let random = rest.get(..32)?;
-        let mut answer = Answer { is_retry: random == RETRY, ..Answer::default() };
+        let mut answer = ServerHelloView { is_retry: random == RETRY, ..ServerHelloView::default() };
         rest = &rest[32..];
         let session = take_block(&mut rest, 1)?;
         rest = rest.get(3..)?;

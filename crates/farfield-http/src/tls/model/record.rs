@@ -90,12 +90,12 @@ pub fn open(protection: Protection, kind: u8, payload: &[u8]) -> Option<(u8, &[u
 
 /// The records of one direction, from bytes that come in pieces.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct RecordReader {
     /// A record that has not come whole.
     partial: Vec<u8>,
 }
 
-impl Reader {
+impl RecordReader {
     /// True if what has come is whole records.
     pub fn is_whole(&self) -> bool {
         self.partial.is_empty()

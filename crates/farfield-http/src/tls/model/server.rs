@@ -1,8 +1,8 @@
-//! The server's end. What it has to do that takes a worker's time is a [`Step`], which is taken when a worker
-//! is free for it.
+//! The server's end. What it has to do that takes a worker's time is a [`HandshakeStep`], which is taken when
+//! a worker is free for it.
 
 use super::message::{self, Hello};
-use super::record::{self, Messages, Reader};
+use super::record::{self, Messages, RecordReader};
 use super::{Group, Protection, SESSION_ID, Terms, Version};
 use farfield_base::Duration;
 
@@ -10,9 +10,9 @@ use farfield_base::Duration;
 const HANDSHAKE_FAILURE: u8 = 40;
 const PROTOCOL_VERSION: u8 = 70;
 
-/// An act of a server by which a handshake goes on.
+/// Step of a server by which a handshake goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum HandshakeStep {
     /// Asks for a key share of a group (HelloRetryRequest).
     Retry(Group),
     /// Answers the client's first message in TLS 1.3.
@@ -35,33 +35,35 @@ pub enum Step {
     Refuse(u8),
 }
 
-impl Step {
+impl HandshakeStep {
     /// A worker's time for it. The signature and the key exchange are in the answer to the first message.
     pub fn cost(self, terms: &Terms) -> Duration {
         match self {
-            Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } => match resumes {
-                true => terms.resumed,
-                false => terms.full,
-            },
-            Step::Retry(_) | Step::End | Step::Refuse(_) => Duration::ZERO,
+            HandshakeStep::Answer13 { resumes, .. } | HandshakeStep::Answer12 { resumes, .. } => {
+                match resumes {
+                    true => terms.resumed,
+                    false => terms.full,
+                }
+            }
+            HandshakeStep::Retry(_) | HandshakeStep::End | HandshakeStep::Refuse(_) => Duration::ZERO,
         }
     }
 
     /// True if the connection is closed behind it.
     pub fn is_refusal(self) -> bool {
-        matches!(self, Step::Refuse(_))
+        matches!(self, HandshakeStep::Refuse(_))
     }
 }
 
 /// The server's end of one connection's session.
 #[derive(Debug, Default)]
 pub struct ServerSession {
-    reader: Reader,
-    state: State,
+    reader: RecordReader,
+    state: TlsServerState,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TlsServerState {
     version: Option<Version>,
     hello: Hello,
     retried: bool,
@@ -72,7 +74,7 @@ struct State {
     takes_early: bool,
     /// Early data that came and is taken, before the answer.
     early: Vec<u8>,
-    step: Option<Step>,
+    step: Option<HandshakeStep>,
     /// Tickets are to be sent, behind a handshake of TLS 1.3.
     owes_tickets: bool,
     incoming: Protection,
@@ -106,7 +108,7 @@ impl ServerSession {
     }
 
     /// The next step, if one is to be taken.
-    pub fn step(&self) -> Option<Step> {
+    pub fn step(&self) -> Option<HandshakeStep> {
         self.state.step
     }
 
@@ -136,7 +138,7 @@ impl ServerSession {
     }
 }
 
-impl State {
+impl TlsServerState {
     /// Takes a record; nothing if no more is to be read.
     fn take(
         &mut self,
@@ -186,7 +188,7 @@ impl State {
                 self.hello = Hello::read(body)?;
                 self.has_early |= self.hello.has_early;
                 let step = self.choose(terms);
-                if let Step::Answer13 { resumes, .. } = step {
+                if let HandshakeStep::Answer13 { resumes, .. } = step {
                     self.takes_early = self.hello.is_taken_early(terms, resumes);
                 }
                 self.step = Some(step);
@@ -196,7 +198,7 @@ impl State {
                     (self.is_open, self.owes_tickets) = (true, terms.tickets > 0);
                 }
                 (Version::Tls12, true) => self.is_open = true,
-                (Version::Tls12, false) => self.step = Some(Step::End),
+                (Version::Tls12, false) => self.step = Some(HandshakeStep::End),
             },
             // The client's key exchange of TLS 1.2.
             _ => {}
@@ -205,7 +207,7 @@ impl State {
     }
 
     /// The answer to the client's first message.
-    fn choose(&self, terms: &Terms) -> Step {
+    fn choose(&self, terms: &Terms) -> HandshakeStep {
         let Hello { versions, groups, shares, has_psk, has_ticket, .. } = &self.hello;
         let speaks =
             |version: Version| terms.versions.contains(&version) && versions.contains(&version.number());
@@ -214,31 +216,31 @@ impl State {
         if speaks(Version::Tls13) {
             let shared = shares.iter().copied().find(|group| terms.groups.contains(group));
             return match (shared, first_of(groups)) {
-                (Some(group), _) => Step::Answer13 { group, resumes: *has_psk && with_tickets },
-                (None, Some(group)) if !self.retried => Step::Retry(group),
-                _ => Step::Refuse(HANDSHAKE_FAILURE),
+                (Some(group), _) => HandshakeStep::Answer13 { group, resumes: *has_psk && with_tickets },
+                (None, Some(group)) if !self.retried => HandshakeStep::Retry(group),
+                _ => HandshakeStep::Refuse(HANDSHAKE_FAILURE),
             };
         }
         if !speaks(Version::Tls12) {
-            return Step::Refuse(PROTOCOL_VERSION);
+            return HandshakeStep::Refuse(PROTOCOL_VERSION);
         }
         let usable: Vec<Group> = groups.iter().copied().filter(|group| group.is_of_tls12()).collect();
         match first_of(&usable) {
-            Some(group) => Step::Answer12 { group, resumes: *has_ticket && with_tickets },
-            None => Step::Refuse(HANDSHAKE_FAILURE),
+            Some(group) => HandshakeStep::Answer12 { group, resumes: *has_ticket && with_tickets },
+            None => HandshakeStep::Refuse(HANDSHAKE_FAILURE),
         }
     }
 
-    fn answer(&mut self, terms: &Terms, step: Step, out: &mut Vec<u8>) {
+    fn answer(&mut self, terms: &Terms, step: HandshakeStep, out: &mut Vec<u8>) {
         let mut clear = Vec::new();
         match step {
-            Step::Retry(group) => {
+            HandshakeStep::Retry(group) => {
                 message::retry_request(&mut clear, group, &SESSION_ID);
                 record::put(out, record::HANDSHAKE, Protection::None, &clear);
                 record::put_change_cipher_spec(out);
                 self.retried = true;
             }
-            Step::Answer13 { group, resumes } => {
+            HandshakeStep::Answer13 { group, resumes } => {
                 (self.version, self.resumes) = (Some(Version::Tls13), resumes);
                 self.incoming = Protection::Tls13;
                 message::server_hello_tls13(&mut clear, group, resumes, &SESSION_ID);
@@ -250,7 +252,7 @@ impl State {
                 message::rest_of_tls13(&mut rest, terms, &self.hello, resumes, None);
                 record::put(out, record::HANDSHAKE, Protection::Tls13, &rest);
             }
-            Step::Answer12 { group, resumes } => {
+            HandshakeStep::Answer12 { group, resumes } => {
                 (self.version, self.resumes) = (Some(Version::Tls12), resumes);
                 let gives_ticket = self.gives_ticket(terms);
                 message::server_hello_tls12(&mut clear, &self.hello, gives_ticket, resumes);
@@ -262,11 +264,11 @@ impl State {
                     self.end_tls12(terms, out);
                 }
             }
-            Step::End => {
+            HandshakeStep::End => {
                 self.end_tls12(terms, out);
                 self.is_open = true;
             }
-            Step::Refuse(alert) => {
+            HandshakeStep::Refuse(alert) => {
                 record::put(out, record::ALERT, Protection::None, &[2, alert]);
                 self.is_deaf = true;
             }

@@ -2,7 +2,7 @@
 //! for each combination of the others' values.
 
 use super::super::names::ShortNames;
-use crate::chart::{Axis, Chart, Mark, Point, Series, Spacing, escaped};
+use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing, escaped};
 use farfield_base::{Duration, Rate, Share};
 use farfield_experiment::sweep::{Factor, Layout, PointReport, Setting, SweepReport};
 use std::fmt::Write;
@@ -116,13 +116,17 @@ fn series<'a>(
             let mean = estimate.mean?;
             let half_width = estimate.interval.map(|[low, high]| (high - low) / 2.0 / unit);
             let is_doubtful = point.runs < 2;
-            Some(Point { half_width, is_doubtful, ..Point::from((axis.numbers[level], mean / unit)) })
+            Some(ChartPoint {
+                half_width,
+                is_doubtful,
+                ..ChartPoint::from((axis.numbers[level], mean / unit))
+            })
         });
         let name = value.map_or("all runs".to_owned(), |value| {
             let own = Setting { key: lines.key.clone(), value: value.clone() };
             super::in_settings(&[own], names)
         });
-        let mut points: Vec<Point> = dots.collect();
+        let mut points: Vec<ChartPoint> = dots.collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series { name, mark: Mark::Marked, points }
     };

@@ -22,7 +22,7 @@ pub(super) struct Responder {
 
 /// Consequence of a neighbour's frame.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct FrameOutcome {
     /// A frame to be sent.
     pub reply: Option<Vec<u8>>,
     /// An address, and who has it.
@@ -37,24 +37,26 @@ impl Responder {
     }
 
     /// Handles a frame of ARP or IPv6. What is malformed, or concerns others, leads to nothing.
-    pub fn handle(&self, frame: &[u8]) -> Heard {
-        let Some((header, payload)) = frame.split_at_checked(HEADER_LEN) else { return Heard::default() };
+    pub fn handle(&self, frame: &[u8]) -> FrameOutcome {
+        let Some((header, payload)) = frame.split_at_checked(HEADER_LEN) else {
+            return FrameOutcome::default();
+        };
         let mut sender = EthernetAddress([0; 6]);
         sender.0.copy_from_slice(&header[6..12]);
         // Its own frames, which some switches send back.
         if sender == self.ethernet {
-            return Heard::default();
+            return FrameOutcome::default();
         }
         match [header[12], header[13]] {
             ARP => ArpRepr::parse(payload).map(|arp| self.handle_arp(&arp)).unwrap_or_default(),
             IPV6 => {
                 Neighbour::parse(payload).map(|message| self.handle_v6(&message, sender)).unwrap_or_default()
             }
-            _ => Heard::default(),
+            _ => FrameOutcome::default(),
         }
     }
 
-    fn handle_arp(&self, arp: &ArpRepr) -> Heard {
+    fn handle_arp(&self, arp: &ArpRepr) -> FrameOutcome {
         let sender = IpAddr::V4(arp.sender_ip);
         let is_known =
             !arp.sender_ip.is_unspecified() && arp.sender.is_unicast() && arp.sender != self.ethernet;
@@ -64,10 +66,10 @@ impl Responder {
         let reply = (asks && !is_mine)
             .then(|| self.arp(arp.sender, ArpOperation::Reply, arp.target_ip, arp.sender, arp.sender_ip));
         let said = is_known.then_some((sender, arp.sender));
-        Heard { reply, known: said.filter(|_| !is_mine), claimed: said.filter(|_| is_mine) }
+        FrameOutcome { reply, known: said.filter(|_| !is_mine), claimed: said.filter(|_| is_mine) }
     }
 
-    fn handle_v6(&self, message: &Neighbour, sender: EthernetAddress) -> Heard {
+    fn handle_v6(&self, message: &Neighbour, sender: EthernetAddress) -> FrameOutcome {
         match *message {
             Neighbour::Solicitation { from, target, source, .. } => {
                 let asks = target == self.link_local || self.answers && self.has(target.into());
@@ -80,7 +82,7 @@ impl Responder {
                 let said = source.filter(|ethernet| solicited && ethernet.is_unicast());
                 let said = said.map(|ethernet| (IpAddr::V6(from), ethernet));
                 let is_mine = solicited && self.has(from.into());
-                Heard {
+                FrameOutcome {
                     reply: (asks && !is_mine).then(|| self.neighbour(receiver, &answer)),
                     known: said.filter(|_| !is_mine),
                     claimed: said.filter(|_| is_mine),
@@ -90,7 +92,11 @@ impl Responder {
                 let said = address.filter(|ethernet| ethernet.is_unicast() && *ethernet != self.ethernet);
                 let said = said.map(|ethernet| (IpAddr::V6(target), ethernet));
                 let is_mine = self.has(target.into());
-                Heard { reply: None, known: said.filter(|_| !is_mine), claimed: said.filter(|_| is_mine) }
+                FrameOutcome {
+                    reply: None,
+                    known: said.filter(|_| !is_mine),
+                    claimed: said.filter(|_| is_mine),
+                }
             }
         }
     }
@@ -196,7 +202,10 @@ mod tests {
             let question = responder(true).question(address(theirs), None);
             let answer = other().handle(&question).reply.expect("an answer");
             let heard = responder(true).handle(&answer);
-            assert_eq!(heard, Heard { known: Some((address(theirs), OTHER)), ..Heard::default() });
+            assert_eq!(
+                heard,
+                FrameOutcome { known: Some((address(theirs), OTHER)), ..FrameOutcome::default() }
+            );
             // And again, by the address that was learned.
             let question = responder(true).question(address(theirs), Some(OTHER));
             assert_eq!(&question[..6], &OTHER.0);
@@ -214,13 +223,16 @@ mod tests {
         for own in ["198.18.0.7", "2001:2::7"] {
             let answer = squatter.handle(&responder(true).probe(address(own))).reply.expect("an answer");
             let heard = responder(true).handle(&answer);
-            assert_eq!(heard, Heard { claimed: Some((address(own), OTHER)), ..Heard::default() });
+            assert_eq!(
+                heard,
+                FrameOutcome { claimed: Some((address(own), OTHER)), ..FrameOutcome::default() }
+            );
             // Probed by another before it takes the address, it is defended.
             assert!(responder(true).handle(&squatter.probe(address(own))).reply.is_some());
         }
         let free = responder(true).probe(address("198.18.0.8"));
-        assert_eq!(other().handle(&free), Heard::default());
-        assert_eq!(responder(true).handle(&free), Heard::default(), "its own frame, sent back");
+        assert_eq!(other().handle(&free), FrameOutcome::default());
+        assert_eq!(responder(true).handle(&free), FrameOutcome::default(), "its own frame, sent back");
     }
 
     proptest! {

@@ -7,8 +7,8 @@
 //! asked for again. What cannot be asked for again is [counted](super::reading) by reason.
 
 use super::body::{self, Body, PostData};
-use super::reading::Reading;
-use super::server::{Server, server_of_most};
+use super::reading::ReplayAccount;
+use super::server::{ReplayServer, server_of_most};
 use super::{MissingBodies, Recorded, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
@@ -44,12 +44,12 @@ struct Archive {
 
 #[derive(Deserialize)]
 struct Log {
-    entries: Vec<Entry>,
+    entries: Vec<HarEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct HarEntry {
     #[serde(default)]
     started_date_time: Option<String>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Entry {
     timings: Option<BTreeMap<String, serde_json::Value>>,
     #[serde(default)]
     pageref: Option<String>,
-    request: Asked,
+    request: HarRequest,
     #[serde(default)]
     response: Option<Answered>,
     /// Chromium's: where in its own caches the answer was.
@@ -74,7 +74,7 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct HarRequest {
     method: String,
     url: String,
     #[serde(default)]
@@ -110,9 +110,9 @@ impl Pair {
 }
 
 /// An entry's place in the archive, and its URL.
-struct Place<'a>(usize, &'a str);
+struct EntryPosition<'a>(usize, &'a str);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for EntryPosition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "entry {}, {}", self.0 + 1, self.1)
     }
@@ -138,15 +138,16 @@ pub fn recorded_server(text: &[u8], target: Option<&str>, beside: &[String]) -> 
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let archive: Archive = serde_json::from_slice(text).ok()?;
     let beside = servers_of(beside);
-    let of_http: Vec<(Url, Server)> = archive.log.entries.iter().filter_map(|e| http_url(e).ok()).collect();
+    let of_http: Vec<(Url, ReplayServer)> =
+        archive.log.entries.iter().filter_map(|e| http_url(e).ok()).collect();
     let others = of_http.iter().map(|(_, server)| server).filter(|server| !beside.contains(server));
     let server = server_of_most(others, target)?;
     let (url, _) = of_http.iter().find(|(_, own)| own == server)?;
     Some(format!("{}://{}/", url.scheme(), &url[Position::BeforeHost..Position::AfterPort]))
 }
 
-fn servers_of(roots: &[String]) -> Vec<Server> {
-    roots.iter().filter_map(|root| Server::of(&Url::parse(root).ok()?)).collect()
+fn servers_of(roots: &[String]) -> Vec<ReplayServer> {
+    roots.iter().filter_map(|root| ReplayServer::of(&Url::parse(root).ok()?)).collect()
 }
 
 /// Paths, with their queries, of the requests that an archive of Chromium says a script made
@@ -155,7 +156,7 @@ fn servers_of(roots: &[String]) -> Vec<Server> {
 pub fn scripted_paths(text: &[u8]) -> BTreeSet<String> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let Ok(archive) = serde_json::from_slice::<Archive>(text) else { return BTreeSet::new() };
-    let is_scripted = |entry: &&Entry| {
+    let is_scripted = |entry: &&HarEntry| {
         let kind = entry.resource_type.as_ref().and_then(serde_json::Value::as_str);
         matches!(kind, Some("xhr" | "fetch"))
     };
@@ -170,17 +171,17 @@ pub(super) fn read(
     text: &[u8],
     (target, beside): (Option<&str>, &[String]),
     missing: MissingBodies,
-) -> Result<(Vec<RecordedSession>, Reading), FileError> {
+) -> Result<(Vec<RecordedSession>, ReplayAccount), FileError> {
     let whole = |problem: String| FileError::Whole { path: path.to_owned(), problem };
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let archive: Archive =
         serde_json::from_slice(text).map_err(|error| whole(format!("is no HTTP Archive: {error}")))?;
-    let mut reading = Reading::default();
+    let mut reading = ReplayAccount::default();
     let mut of_http = Vec::new();
     for (number, entry) in archive.log.entries.into_iter().enumerate() {
         match http_url(&entry) {
             Ok((url, server)) => of_http.push((number, entry, url, server)),
-            Err(why) => reading.leave_out(why, Place(number, &entry.request.url)),
+            Err(why) => reading.leave_out(why, EntryPosition(number, &entry.request.url)),
         }
     }
     let beside = servers_of(beside);
@@ -192,7 +193,7 @@ pub(super) fn read(
     for (number, entry, url, of) in of_http {
         last = entry.began().unwrap_or(last);
         let written = entry.request.url.clone();
-        let place = Place(number, &written);
+        let place = EntryPosition(number, &written);
         let mut differs = Vec::new();
         let is_beside = beside.contains(&of);
         let found = match is_beside || Some(&of) == server.as_ref() {
@@ -215,12 +216,12 @@ pub(super) fn read(
 }
 
 /// The URL of an entry, as browsers read it, and its server; or why it is no request of HTTP.
-fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
+fn http_url(entry: &HarEntry) -> Result<(Url, ReplayServer), &'static str> {
     let mut url = Url::parse(&entry.request.url).map_err(|_| "whose URL cannot be read")?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("of another scheme than HTTP");
     }
-    let server = Server::of(&url).ok_or("whose URL cannot be read")?;
+    let server = ReplayServer::of(&url).ok_or("whose URL cannot be read")?;
     let query = entry.request.query_string.as_deref().unwrap_or_default();
     if url.query().is_none() && !query.is_empty() {
         url.query_pairs_mut().extend_pairs(query.iter().map(|pair| (&pair.name, pair.value())));
@@ -230,7 +231,7 @@ fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
 
 /// The entry as it is asked for again, from an instant on, and what differs; or why it is not.
 fn usable_entry(
-    entry: Entry,
+    entry: HarEntry,
     (url, is_beside): (&Url, bool),
     began: Instant,
     missing: MissingBodies,
@@ -245,7 +246,7 @@ fn usable_entry(
         return Err("that the browser answered from its cache");
     }
     let (took, is_timed) = (entry.took(), entry.began().is_some());
-    let Asked { method: verb, headers, cookies, post_data, body_size, .. } = entry.request;
+    let HarRequest { method: verb, headers, cookies, post_data, body_size, .. } = entry.request;
     let method = method(&verb).map_err(|_| "whose method cannot be sent")?;
     let path = &url[Position::BeforePath..Position::AfterQuery];
     if !sendable(path) {
@@ -282,14 +283,14 @@ fn usable_entry(
     Ok(Usable { request, began, ended: began + took, page: entry.pageref })
 }
 
-fn is_from_cache(entry: &Entry) -> bool {
+fn is_from_cache(entry: &HarEntry) -> bool {
     let chromium =
         entry.from_cache.as_ref().is_some_and(|from| !from.is_null() && from.as_bool() != Some(false));
     // "Memory Cache" and "Disk Cache", beside "Network Load".
     chromium || entry.fetch_type.as_ref().is_some_and(|how| how.ends_with("Cache"))
 }
 
-impl Entry {
+impl HarEntry {
     /// Instant at which it was asked for.
     fn began(&self) -> Option<Instant> {
         rfc3339(self.started_date_time.as_deref()?.as_bytes())

@@ -2,8 +2,8 @@
 //! minutes (the larger threshold of Liu et al. 1999); pages by the path of a request and its time after
 //! the page.
 
-use super::reading::Reading;
-use super::server::{Server, server_of_most};
+use super::reading::ReplayAccount;
+use super::server::{ReplayServer, server_of_most};
 use super::{Recorded, RecordedSession, ReplaySpec, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
@@ -33,17 +33,17 @@ pub(super) fn read(
     spec: &ReplaySpec,
     bytes: &[u8],
     target: Option<&str>,
-) -> Result<(Vec<RecordedSession>, Reading), FileError> {
+) -> Result<(Vec<RecordedSession>, ReplayAccount), FileError> {
     let whole = |problem: String| FileError::Whole { path: spec.file.clone(), problem };
     let mut text = Vec::new();
     let mut plain = decompressed(bytes).map_err(|error| whole(error.to_string()))?;
     plain.read_to_end(&mut text).map_err(|error| whole(error.to_string()))?;
     let format = format(spec, &text).map_err(whole)?;
     let mut reader = LogReader::new(LogParser::new(&format));
-    let (mut entries, mut reading) = (Vec::new(), Reading::default());
+    let (mut entries, mut reading) = (Vec::new(), ReplayAccount::default());
     let take = &mut |record: &Record<'_>| match entry(record) {
         Ok(request) => {
-            let host = std::str::from_utf8(record.host).ok().and_then(Server::of_authority);
+            let host = std::str::from_utf8(record.host).ok().and_then(ReplayServer::of_authority);
             entries.push((record.at, client(record), request, host));
         }
         Err(why) => reading.leave_out(why, asked(record.method, record.path)),

@@ -8,7 +8,7 @@ const EXAMPLE_CHARS: usize = 100;
 
 /// An account of a recording: what was taken and what was left out together are all that it has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reading {
+pub struct ReplayAccount {
     /// Entries that are asked for again.
     pub taken: u64,
     /// Entries that are not, by reason, in the order of the first of each.
@@ -28,7 +28,7 @@ pub struct Remark {
     pub first: String,
 }
 
-impl Reading {
+impl ReplayAccount {
     /// Counts an entry that is not asked for, which `place` names.
     pub fn leave_out(&mut self, what: &'static str, place: impl Display) {
         note(&mut self.left_out, what, 1, place);
@@ -47,7 +47,7 @@ impl Reading {
     }
 
     /// Counts what another account says of entries that are asked for otherwise.
-    pub fn differs_as(&mut self, other: &Reading) {
+    pub fn differs_as(&mut self, other: &ReplayAccount) {
         for Remark { what, count, first } in &other.differing {
             note(&mut self.differing, what, *count, first);
         }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn all_entries_are_accounted_for_by_reason() {
-        let mut reading = Reading::default();
+        let mut reading = ReplayAccount::default();
         assert_eq!((reading.entries(), reading.warnings()), (0, Vec::new()));
         reading.taken = 2;
         reading.leave_out("of another server", "entry 1, http://a/");

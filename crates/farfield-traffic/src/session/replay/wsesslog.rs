@@ -3,7 +3,7 @@
 //! first is there; `think=SECONDS` is the think time after all of these. `method=M` and
 //! `contents='…'` set the request.
 
-use super::reading::Reading;
+use super::reading::ReplayAccount;
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
@@ -12,8 +12,8 @@ use farfield_base::Duration;
 use http::Method;
 use std::path::Path;
 
-pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, Reading), FileError> {
-    let mut reading = Reading::default();
+pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, ReplayAccount), FileError> {
+    let mut reading = ReplayAccount::default();
     let mut sessions: Vec<RecordedSession> = vec![(None, Vec::new())];
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         let wrong = |problem: String| FileError::Line { path: path.to_owned(), line: number + 1, problem };

@@ -29,7 +29,7 @@ const LEFT_BEHIND_NS: u64 = 1_000_000_000;
 const TICK_S: f64 = 0.01;
 
 /// A tool that has ended.
-pub struct Ended {
+pub struct ToolEnd {
     /// The record of its run.
     pub run: ToolRun,
     /// It ended by itself, with the exit code 0.
@@ -53,7 +53,7 @@ impl Tool<'_> {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn run(&self, stop: &AtomicBool) -> Result<Ended, Problem> {
+    pub fn run(&self, stop: &AtomicBool) -> Result<ToolEnd, Problem> {
         let before = children_cpu_s();
         let start = monotonic_ns();
         let child = self.start()?;
@@ -69,7 +69,7 @@ impl Tool<'_> {
             busiest_thread_s: if watch.threads_max <= 1 { cpu_s } else { watch.busiest_s().min(cpu_s) },
             threads: watch.threads_max,
         };
-        Ok(Ended { run, succeeded: status.success() && !watch.interrupted })
+        Ok(ToolEnd { run, succeeded: status.success() && !watch.interrupted })
     }
 
     fn start(&self) -> Result<Child, Problem> {

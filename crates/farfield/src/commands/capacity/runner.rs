@@ -2,7 +2,7 @@
 
 use super::load::RisingLoad;
 
-use crate::commands::child::{Asked, ChildRuns, in_ns};
+use crate::commands::child::{ChildRun, ChildRuns, in_ns};
 use crate::commands::observe::observed;
 use crate::output;
 use farfield_base::printable;
@@ -50,7 +50,7 @@ impl Runner for TrialRunner {
         ];
         let design =
             TrialDesign { design: trial.design.clone(), load: trial.load, length_ns: trial.length.as_ns() };
-        let made = self.runs.run(&Asked {
+        let made = self.runs.run(&ChildRun {
             design: &design,
             point: &trial.design.point,
             sets: sets.map(|(key, value)| (key.to_owned(), value)).to_vec(),

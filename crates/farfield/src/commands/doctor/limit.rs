@@ -6,7 +6,7 @@
 //! for a generator as another short reply.
 
 use crate::commands::capacity::{load::RisingLoad, time};
-use crate::commands::child::{Asked, ChildRuns, in_ns};
+use crate::commands::child::{ChildRun, ChildRuns, in_ns};
 use crate::commands::observe::validity;
 use crate::exit::Exit;
 use crate::flags::doctor::DoctorFlags;
@@ -148,7 +148,7 @@ impl LimitRuns<'_> {
             ("thresholds", "[]".to_owned()),
             ("output.samples", "none".to_owned()),
         ];
-        let made = self.runs.run(&Asked {
+        let made = self.runs.run(&ChildRun {
             design: &LimitDesign { number, which },
             point: "",
             sets: sets.map(|(key, value)| (key.to_owned(), value)).to_vec(),

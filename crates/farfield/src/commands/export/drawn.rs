@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use farfield_base::{Duration, HostNumber, Instant, Outcome, PagePart, Sample, Window};
-use farfield_engine::Settings;
+use farfield_engine::RunSettings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{
@@ -81,7 +81,7 @@ pub enum Undrawable {
 ///
 /// # Errors
 /// If they depend on replies.
-pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
+pub fn sessions(settings: &RunSettings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
     if !settings.hosts.is_empty() {
         return Err(Undrawable::Hosts);
     }
@@ -120,12 +120,12 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
         requests_max: settings.requests_max,
         sessions: SessionLimits { finish: TO_THE_END, ..settings.sessions },
     });
-    let mut server = Server::default();
+    let mut server = InstantServer::default();
     population.start(&mut server);
     while let Some(((at, _), event)) = server.events.pop_first() {
         server.now = at;
         match event {
-            Event::Wake(
+            DrawnEvent::Wake(
                 Wake::Deadline(_)
                 | Wake::Idle(_)
                 | Wake::Unanswered(_)
@@ -133,16 +133,16 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
                 | Wake::Alternative(_)
                 | Wake::Continue(_),
             ) => {}
-            Event::Wake(wake) => population.handle_wake(&mut server, at, at, wake),
-            Event::Connected(key) => population.handle_connected(&mut server, at, key),
-            Event::Replied(key) => population.handle_received(&mut server, at, key, REPLY),
+            DrawnEvent::Wake(wake) => population.handle_wake(&mut server, at, at, wake),
+            DrawnEvent::Connected(key) => population.handle_connected(&mut server, at, key),
+            DrawnEvent::Replied(key) => population.handle_received(&mut server, at, key, REPLY),
         }
     }
     Ok(server.drawn())
 }
 
 #[derive(Debug)]
-enum Event {
+enum DrawnEvent {
     Wake(Wake),
     Connected(ConnectionKey),
     Replied(ConnectionKey),
@@ -150,10 +150,10 @@ enum Event {
 
 /// A server, and a path to it, that take no time.
 #[derive(Debug, Default)]
-struct Server {
+struct InstantServer {
     now: Instant,
     /// By instant, and in the order of their making.
-    events: BTreeMap<(Instant, u64), Event>,
+    events: BTreeMap<(Instant, u64), DrawnEvent>,
     made: u64,
     /// Requests that were sent and are not over, by connection, in order.
     sent: BTreeMap<u32, Vec<Bytes>>,
@@ -161,8 +161,8 @@ struct Server {
     over: Vec<(Sample, Bytes)>,
 }
 
-impl Server {
-    fn schedule(&mut self, at: Instant, event: Event) {
+impl InstantServer {
+    fn schedule(&mut self, at: Instant, event: DrawnEvent) {
         self.made += 1;
         self.events.insert((at.max(self.now), self.made), event);
     }
@@ -207,15 +207,15 @@ impl DrawnRequest {
     }
 }
 
-impl Transport for Server {
+impl Transport for InstantServer {
     fn connect(&mut self, key: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
-        self.schedule(self.now, Event::Connected(key));
+        self.schedule(self.now, DrawnEvent::Connected(key));
         self.now
     }
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         self.sent.entry(key.serial).or_default().push(bytes.clone());
-        self.schedule(self.now, Event::Replied(key));
+        self.schedule(self.now, DrawnEvent::Replied(key));
         self.now
     }
 
@@ -228,7 +228,7 @@ impl Transport for Server {
     }
 
     fn wake_at(&mut self, at: Instant, wake: Wake) {
-        self.schedule(at, Event::Wake(wake));
+        self.schedule(at, DrawnEvent::Wake(wake));
     }
 
     fn record(&mut self, sample: Sample) {

@@ -2,7 +2,7 @@
 //! their figures once a second.
 
 use crate::output;
-use farfield_engine::rendezvous::{Figures, News};
+use farfield_engine::rendezvous::{News, PartFigures};
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
 
@@ -50,7 +50,7 @@ impl GatherLines {
         output::put_error(format_args!("{line}\n"));
     }
 
-    fn sum(&mut self, sum: &Figures, parts: usize) -> String {
+    fn sum(&mut self, sum: &PartFigures, parts: usize) -> String {
         let (from, to) = sum.measured_ns;
         let left = |until: u64| until.saturating_sub(sum.now_ns) as f64 / 1e9;
         let phase = match sum.now_ns {

@@ -3,7 +3,7 @@
 use super::asked;
 use super::document::Question;
 use super::evidence::{Evidence, POINTS_FILE};
-use crate::commands::child::Made;
+use crate::commands::child::ChildResult;
 use crate::commands::sweep::runner::came_to;
 use crate::commands::sweep::{answer, keep, plan};
 use crate::exit::Exit;
@@ -31,7 +31,7 @@ pub fn recompute(folder: &Path, format: SweepFormat) -> Result<Exit, Problem> {
             )));
         }
         let run = RunDirectory::open(folder.join(&own.directory)).map_err(|error| refuse(&error))?;
-        let made = Made { run, took_s: own.took_s, read_back: true };
+        let made = ChildResult { run, took_s: own.took_s, read_back: true };
         let came_to = came_to(&made, &planned.columns, &question.relaxed, folder);
         runs.push(RunRecord::at(own.point, own.attempt, own.design.clone(), came_to));
     }

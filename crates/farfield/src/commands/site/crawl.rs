@@ -113,15 +113,15 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
         };
         broken = 0;
         match answer {
-            Answer::Object { size, html } => {
+            PathAnswer::Object { size, html } => {
                 named(html.as_deref().unwrap_or_default(), &path).for_each(|path| paths.add(path, bounds));
                 html_bytes += html.as_ref().map_or(0, |html| html.len() as u64);
                 crawled.files.push(FoundFile { path: path[1..].to_owned(), size, html });
             }
-            Answer::Elsewhere(location) => {
+            PathAnswer::Elsewhere(location) => {
                 on_server(start, &path, &location).into_iter().for_each(|path| paths.add(path, bounds));
             }
-            Answer::Refused(status) => crawled.refused.push((path, status)),
+            PathAnswer::Refused(status) => crawled.refused.push((path, status)),
         }
         if stop.load(Ordering::Relaxed) {
             crawled.ended = Some("it was interrupted".to_owned());
@@ -177,7 +177,7 @@ impl Paths {
 }
 
 /// The answer to a path.
-enum Answer {
+enum PathAnswer {
     /// An object, and its text if it is HTML.
     Object { size: Bytes, html: Option<String> },
     /// A redirect.
@@ -188,14 +188,14 @@ enum Answer {
 
 /// Fetches `url`; a second time if the connection was closed, since a server may close one that waits just as
 /// a request leaves for it (RFC 9112 section 9.3.1).
-fn fetch(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
+fn fetch(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<PathAnswer, ureq::Error> {
     match fetch_once(agent, url, authorization) {
         Err(ureq::Error::Io(_)) => fetch_once(agent, url, authorization),
         ended => ended,
     }
 }
 
-fn fetch_once(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<Answer, ureq::Error> {
+fn fetch_once(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<PathAnswer, ureq::Error> {
     let request = agent.get(url);
     let mut response = match authorization {
         Some(value) => request.header(header::AUTHORIZATION, value).call()?,
@@ -203,10 +203,10 @@ fn fetch_once(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<A
     };
     let status = response.status().as_u16();
     if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, field(&response, header::LOCATION)) {
-        return Ok(Answer::Elsewhere(location.to_owned()));
+        return Ok(PathAnswer::Elsewhere(location.to_owned()));
     }
     if status != 200 {
-        return Ok(Answer::Refused(status));
+        return Ok(PathAnswer::Refused(status));
     }
     let is_html = field(&response, header::CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/html"));
     let mut body = response.body_mut().as_reader();
@@ -216,7 +216,7 @@ fn fetch_once(agent: &Agent, url: &str, authorization: Option<&str>) -> Result<A
     }
     let rest = io::copy(&mut body, &mut io::sink())?;
     let size = Bytes(html.len() as u64 + rest);
-    Ok(Answer::Object { size, html: is_html.then(|| String::from_utf8_lossy(&html).into_owned()) })
+    Ok(PathAnswer::Object { size, html: is_html.then(|| String::from_utf8_lossy(&html).into_owned()) })
 }
 
 fn field(response: &Response<Body>, name: header::HeaderName) -> Option<&str> {

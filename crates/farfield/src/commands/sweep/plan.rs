@@ -1,6 +1,6 @@
 //! The runs of a sweep: its points, each of which is a scenario that can be run.
 
-use super::Asked;
+use super::SweepRequest;
 use crate::commands::capacity::time;
 use crate::commands::question::curves;
 use crate::commands::question::document::column;
@@ -40,7 +40,7 @@ pub struct Planned {
 }
 
 /// The plan of what is asked, of runs of `read`.
-pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
+pub fn of(asked: &SweepRequest, read: &RunPlan) -> Result<Planned, Problem> {
     let mut planned = design_of(asked)?;
     let mut simulated = true;
     for point in &planned.plan.points {
@@ -72,7 +72,7 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
 
 /// The plan of what is asked, whatever the scenario is: points, columns, claims. Nothing is known of seeds
 /// and planes.
-pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
+pub fn design_of(asked: &SweepRequest) -> Result<Planned, Problem> {
     let (design, repeat) = (asked.design, asked.repeat);
     let (factors, layout, points) = match asked.question.map(|question| question.curves.as_slice()) {
         None | Some([]) => points_of(design)?,
@@ -152,7 +152,7 @@ fn repeats(asked: &RepeatFlags, points: usize) -> Result<Repeats, Problem> {
 }
 
 /// Bounds of the lengths of runs; none where their length is what is varied, or follows from the load.
-fn lengths(asked: &Asked, read: &RunPlan, points: &[Point]) -> Result<Option<LengthPlan>, Problem> {
+fn lengths(asked: &SweepRequest, read: &RunPlan, points: &[Point]) -> Result<Option<LengthPlan>, Problem> {
     let max = time("--length-max", Some(&asked.repeat.length_max))?;
     let run = &read.scenario().run;
     let max = max.into_iter().chain(run.duration_max).min().unwrap_or(Duration::ZERO);
@@ -223,7 +223,7 @@ fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
 }
 
 /// The plane of a point, whose scenario is read: one that cannot be run is refused before anything is.
-fn plane_at(asked: &Asked, point: &Point) -> Result<PlaneKind, Problem> {
+fn plane_at(asked: &SweepRequest, point: &Point) -> Result<PlaneKind, Problem> {
     let mut overlay = asked.overlay.clone();
     let curves = asked.question.map_or(&[][..], |question| &question.curves);
     let settings = curves::resolved(&point.settings, curves);

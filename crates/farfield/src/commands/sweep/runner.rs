@@ -1,6 +1,6 @@
 //! The runs of a sweep, each in a folder of its point: `point-02/repeat-1`.
 
-use crate::commands::child::{Asked, ChildRuns, Made, in_ns};
+use crate::commands::child::{ChildResult, ChildRun, ChildRuns, in_ns};
 use crate::commands::observe::validity;
 use crate::commands::question::curves::{self, Curve};
 use crate::output;
@@ -45,7 +45,7 @@ impl PointRunner for SweepRunner {
             again => format!("-again-{again}"),
         };
         let name = format!("repeat-{}{length}{again}", run.design.repeat);
-        let made = self.runs.run(&Asked {
+        let made = self.runs.run(&ChildRun {
             design: &run.design,
             point: &run.design.point,
             sets: sets.collect(),
@@ -71,7 +71,7 @@ impl SweepRunner {
 }
 
 /// The result of a run in `folder`, for these columns; the checks of these names may fail.
-pub fn came_to(made: &Made, columns: &[Column], relaxed: &[String], folder: &Path) -> PointRun {
+pub fn came_to(made: &ChildResult, columns: &[Column], relaxed: &[String], folder: &Path) -> PointRun {
     let summary = made.run.summary();
     let fails = |check: &&Check| check.state == CheckState::Failed && relaxed.contains(&check.name);
     let without: Vec<String> =

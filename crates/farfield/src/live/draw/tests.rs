@@ -224,12 +224,12 @@ fn the_measured_part_ends_when_it_now_does() {
 #[test]
 fn a_paused_view_keeps_its_figures_and_misses_no_second() {
     let mut view = view();
-    assert_eq!(view.handle_key(crate::live::keys::Key::Pause), None);
+    assert_eq!(view.handle_key(crate::live::keys::KeyAction::Pause), None);
     let row = |second| SeriesRow { second, offered: 7, ..SeriesRow::default() };
     view.take(Figures { now: at(7000), rows: vec![row(5), row(6)], ..Figures::default() }, at(7000));
     shows(&screen(&view, 80, 24), "display paused");
     assert_eq!(view.shown().count(), 5);
-    view.handle_key(crate::live::keys::Key::Pause);
+    view.handle_key(crate::live::keys::KeyAction::Pause);
     view.take(Figures { now: at(8000), rows: vec![row(7)], ..Figures::default() }, at(8000));
     assert_eq!(view.shown().map(|row| row.second).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
 }

@@ -2,8 +2,8 @@
 //! against servers whose TLS is wrong, each of which has a name in the outcomes.
 
 use crate::common::relay::words_closing_first;
-use crate::common::secure::{Authority, BOTH, Line, Nginx, VALID, take_log};
-use crate::common::wan::{Kind, Wan};
+use crate::common::secure::{Authority, BOTH, HandshakeLog, Nginx, VALID, take_log};
+use crate::common::wan::{DebianServer, Wan};
 use crate::common::{Ended, Place, count};
 use farfield_base::{Duration, Outcome, Sample, TlsVersion};
 use farfield_measure::verdict::CheckState;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// All that the samples have was answered and is in the log; returns both.
 #[track_caller]
-fn accounts(place: &Place, ended: &Ended) -> (Vec<Sample>, Vec<Line>) {
+fn accounts(place: &Place, ended: &Ended) -> (Vec<Sample>, Vec<HandshakeLog>) {
     let samples = ended.samples();
     for sample in &samples {
         assert_eq!((sample.outcome, sample.body_bytes), (Outcome::Ok, 4096), "{sample:?}");
@@ -317,7 +317,7 @@ fn a_capture_is_read_with_the_key_log() {
     if Command::new("tshark").arg("--version").output().is_err() {
         return farfield_testkit::skip(test, "no tshark");
     }
-    let Some(wan) = Wan::configured(test, Kind::Nginx, secure) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Nginx, secure) else { return };
     Authority::new(&wan.place).certify(&wan.place, "shop.test", VALID);
     for (versions, resumption) in [("['1.3']", true), ("['1.2']", true), ("['1.2']", false)] {
         let scenario = format!(
@@ -387,7 +387,7 @@ fn secure(config: String) -> String {
 #[test]
 fn emulated_clients_talk_tls_across_the_wan() {
     let test = "emulated_clients_talk_tls_across_the_wan";
-    let Some(wan) = Wan::configured(test, Kind::Nginx, secure) else { return };
+    let Some(wan) = Wan::configured(test, DebianServer::Nginx, secure) else { return };
     Authority::new(&wan.place).certify(&wan.place, "shop.test", VALID);
     let scenario = "target = 'https://shop.test:80/4k'
         [tls]

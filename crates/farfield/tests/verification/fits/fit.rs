@@ -456,7 +456,7 @@ fn what_was_fitted_runs_across_the_wan() {
         all_served(&wan.run(&scenario, "-d 3s --warm-up 2s --set run.drain=30s").exits(0), &site);
         (scenario, site)
     };
-    let Some(wan) = Wan::configured(test, wan::Kind::Nginx, fitted_root) else { return };
+    let Some(wan) = Wan::configured(test, wan::DebianServer::Nginx, fitted_root) else { return };
     let fits = Fits::shared();
     let _alone = crate::common::alone();
     wan.place.write("access.log", log());
@@ -467,7 +467,7 @@ fn what_was_fitted_runs_across_the_wan() {
     assert_eq!(wan.processes(), Vec::<String>::new());
     let Some(logs) = published(test) else { return };
     for (name, speed, _) in PUBLISHED {
-        let wan = Wan::configured(test, wan::Kind::Nginx, fitted_root).expect("it was there");
+        let wan = Wan::configured(test, wan::DebianServer::Nginx, fitted_root).expect("it was there");
         fitted(&fits, &logs, (name, speed), &wan.place.path(""));
         across(&wan);
     }

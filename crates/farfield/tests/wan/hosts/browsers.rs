@@ -5,7 +5,7 @@
 //! asserted, since other tests run on the machine.
 
 use crate::common::Ended;
-use crate::common::wan::{Asked, Kind, Wan, find};
+use crate::common::wan::{DebianServer, LoggedRequest, Wan, find};
 use std::fs;
 
 /// A path: its flags, its round trip, and its rate towards the client.
@@ -68,7 +68,7 @@ fn fetches(wan: &Wan, path: &Path, command: &[&str], milliseconds: impl Fn(&Ende
 
 fn wan(test: &str, program: &str) -> Option<(Wan, String)> {
     find(test, program)?;
-    let wan = Wan::configured(test, Kind::Nginx, |config| {
+    let wan = Wan::configured(test, DebianServer::Nginx, |config| {
         config.replace("$remote_addr $request'", "$remote_addr $request_length $request'")
     })?;
     wan.place.write("www/16k", vec![b'x'; FILE]);
@@ -195,7 +195,7 @@ fn chromium_behind_three_paths() {
 }
 
 /// Bytes of the requests in a log.
-fn bytes_asked(asked: &[Asked]) -> u64 {
+fn bytes_asked(asked: &[LoggedRequest]) -> u64 {
     let bytes = asked.iter().filter_map(|asked| asked.request.split(' ').next()?.parse::<u64>().ok());
     bytes.sum()
 }

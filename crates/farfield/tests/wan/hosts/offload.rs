@@ -3,7 +3,7 @@
 //!
 //! Root is needed, and the programs; a test that lacks one skips by name.
 
-use crate::common::wan::{Kind, Wan, find, may_build};
+use crate::common::wan::{DebianServer, Wan, find, may_build};
 use crate::common::{Ended, Place};
 use std::fs;
 
@@ -13,7 +13,7 @@ const BYTES: usize = 16 << 20;
 /// A server with a file whose bytes differ from place to place, and takes uploads to nowhere.
 fn wan(test: &str) -> Option<Wan> {
     find(test, "curl")?;
-    let wan = Wan::new(test, Kind::Nginx)?;
+    let wan = Wan::new(test, DebianServer::Nginx)?;
     let content: Vec<u8> = (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     wan.place.write("www/file", content);
     Some(wan)

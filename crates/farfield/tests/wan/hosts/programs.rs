@@ -1,7 +1,7 @@
 //! Several servers, models among them, and programs beside emulated users: each is where its address says,
 //! and ends with the run.
 
-use crate::common::wan::{Kind, Wan, find, may_build};
+use crate::common::wan::{DebianServer, Wan, find, may_build};
 use crate::common::{Place, poll};
 use farfield_base::{Outcome, Sample};
 use std::fs;
@@ -26,7 +26,7 @@ pub(crate) fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
 #[test]
 fn two_servers_and_a_mixed_population() {
     let test = "two_servers_and_a_mixed_population";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     if find(test, "curl").is_none() || find(test, "python3").is_none() {
         return;
     }
@@ -107,7 +107,7 @@ for nth in range(4):
 #[test]
 fn servers_and_programs_reach_one_another() {
     let test = "servers_and_programs_reach_one_another";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     if find(test, "curl").is_none() || find(test, "python3").is_none() {
         return;
     }
@@ -165,7 +165,9 @@ fn servers_and_programs_reach_one_another() {
 #[test]
 fn a_model_serves_beside_a_real_server() {
     let test = "a_model_serves_beside_a_real_server";
-    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx).filter(|_| find(test, "curl").is_some()) else {
+        return;
+    };
     let curl = "curl -s --max-time 10 -o /dev/null -w '%{http_code} %{size_download} %{time_total}\n'";
     let line =
         format!("{curl} http://m/bytes/50000; {curl} http://server/1k; {curl} http://m:81/ || echo not $?");

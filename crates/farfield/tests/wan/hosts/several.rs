@@ -1,7 +1,7 @@
 //! A page on three hosts across the emulated plane: each is at a place of its own in the network.
 
 use super::programs::{asked_in, nginx_with};
-use crate::common::wan::{Kind, Wan};
+use crate::common::wan::{DebianServer, Wan};
 use farfield_base::{HostNumber, Outcome, Sample};
 
 /// A page, whose objects are on two hosts that are further away than its own, on two shards: each host's log
@@ -9,7 +9,7 @@ use farfield_base::{HostNumber, Outcome, Sample};
 #[test]
 fn a_page_is_on_three_hosts() {
     let test = "a_page_is_on_three_hosts";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let config = wan.read("server.conf");
     for name in ["b", "c"] {
         let own = config.replace("/access.log", &format!("/{name}.log"));
@@ -68,7 +68,7 @@ fn a_page_is_on_three_hosts() {
 #[test]
 fn a_model_is_a_host() {
     let test = "a_model_is_a_host";
-    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx) else { return };
     let scenario = "
         [load]\nmodel = 'closed'\nusers = 4\nthink = '100ms'
         [[host]]\nname = 'api'\nurl = 'http://api/'\nserver = 'm'

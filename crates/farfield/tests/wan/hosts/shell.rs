@@ -2,7 +2,7 @@
 //!
 //! Root is needed, and the programs; a test that lacks one skips by name.
 
-use crate::common::wan::{Kind, Wan, find, may_build};
+use crate::common::wan::{DebianServer, Wan, find, may_build};
 use crate::common::{Ended, Place, Signal, alone, poll};
 use farfield_base::{Outcome, Sample};
 use std::fs;
@@ -30,7 +30,9 @@ fn curl_ms(wan: &Wan, flags: &str, path: &str) -> (f64, Ended) {
 #[test]
 fn curl_behind_paths() {
     let test = "curl_behind_paths";
-    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx).filter(|_| find(test, "curl").is_some()) else {
+        return;
+    };
     let (ms, ended) = curl_ms(&wan, "--rtt 80ms", "/1k");
     assert!((160.0..400.0).contains(&ms), "{ms} ms: {ended:?}");
     assert!(ended.stdout.ends_with(" 1024") && ended.stderr.contains("80ms"), "{ended:?}");
@@ -131,7 +133,9 @@ fn nothing_is_left_behind() {
 #[test]
 fn only_the_server_is_reached() {
     let test = "only_the_server_is_reached";
-    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx).filter(|_| find(test, "curl").is_some()) else {
+        return;
+    };
     // Another host is played by another address there, on which the same server listens.
     let server = format!("sh -c 'ip address add 203.0.113.9/32 dev lo; exec {}'", nginx(&wan));
     let curl = |to: &str| format!("curl -sS --max-time 2 -o /dev/null -w %{{http_code}} http://{to}/1k");
@@ -352,7 +356,9 @@ fn by_users(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
 #[test]
 fn wrk_and_emulated_users_get_as_much() {
     let test = "wrk_and_emulated_users_get_as_much";
-    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "wrk").is_some()) else { return };
+    let Some(wan) = Wan::new(test, DebianServer::Nginx).filter(|_| find(test, "wrk").is_some()) else {
+        return;
+    };
     wan.place.write("www/100k", vec![b'x'; 100_000]);
     let _alone = alone();
     let asked = std::env::var("FARFIELD_SECONDS").ok().and_then(|text| text.parse().ok());
