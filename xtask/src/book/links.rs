@@ -1,5 +1,5 @@
 //! Links of pages in Markdown: files and headings that they name are there, and the table of contents has
-//! every page of the book.
+//! every page of the book, and the page of commands every man page.
 //!
 //! A heading is named as forges name it: in lower case, without punctuation, with `-` for each blank; the
 //! second of a name ends in `-1`. Links to other hosts are not followed.
@@ -11,6 +11,10 @@ use std::path::{Component, Path, PathBuf};
 
 /// The table of contents.
 pub const CONTENTS: &str = "docs/SUMMARY.md";
+/// The page that has every man page.
+const COMMAND_LINE: &str = "docs/command-line.md";
+/// The folder of the man pages.
+const MAN_PAGES: &str = "docs/man";
 /// Pages outside the book that have links into it.
 const BESIDE: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
@@ -46,11 +50,26 @@ pub fn check() -> Result<()> {
             wrong.extend(complaint(page, &link, &mut headings)?);
         }
     }
+    let command_line = fs::read_to_string(COMMAND_LINE).context("cannot read the page of commands")?;
+    let manuals = files_of(Path::new(MAN_PAGES))?;
+    wrong.extend(without_link(Path::new(COMMAND_LINE), &command_line, &manuals));
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
     eprintln!("{count} links of {} pages lead somewhere.", pages.len());
     Ok(())
+}
+
+/// The files of a folder.
+fn files_of(folder: &Path) -> Result<BTreeSet<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    Ok(entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
+}
+
+/// A complaint for each of `files` that a page does not link to.
+fn without_link(page: &Path, text: &str, files: &BTreeSet<PathBuf>) -> Vec<String> {
+    let linked: BTreeSet<PathBuf> = links(page, text).into_iter().map(|link| link.file).collect();
+    files.difference(&linked).map(|file| format!("{} has no {}", page.display(), file.display())).collect()
 }
 
 fn complaint(
@@ -192,6 +211,25 @@ mod tests {
         let text = "# `[load]`: a *load*, on time\n## Twice\n## Twice\n```\n# a comment\n```\n## TLS and HTTP/2 [x](y.md)\n";
         let names = ["load-a-load-on-time", "twice", "twice-1", "tls-and-http2-x"];
         assert_eq!(headings(text), names.map(str::to_owned).into());
+    }
+
+    #[test]
+    fn a_man_page_without_a_link_is_a_complaint() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["farfield-fit.1", "farfield-run.1"];
+        for name in names {
+            fs::write(folder.path().join(name), ".TH").unwrap();
+        }
+        let files = files_of(folder.path()).unwrap();
+        assert_eq!(files.len(), 2);
+        let page = folder.path().join("commands.md");
+        let both = "| [farfield-fit(1)](farfield-fit.1) |\n| [farfield-run(1)](farfield-run.1) |\n";
+        assert!(without_link(&page, both, &files).is_empty());
+        // Code is no link.
+        let one = "| [farfield-fit(1)](farfield-fit.1) |\n`[farfield-run(1)](farfield-run.1)`\n";
+        let said = without_link(&page, one, &files);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].ends_with("farfield-run.1"), "{said:?}");
     }
 
     #[test]
