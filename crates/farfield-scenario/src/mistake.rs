@@ -129,13 +129,25 @@ impl<'m> Unknown<'m> {
         Some(Unknown { name: quoted.next()?, known: quoted.collect(), what })
     }
 
+    /// The value that the field calls by the name that was given.
+    fn synonym(&self) -> Option<&'static str> {
+        let (_, own) = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(self.name))?;
+        self.known.contains(own).then_some(*own)
+    }
+
     /// The sentence for the user: with the right name if one is near; else with all that there are, or the
     /// nearest of many.
     pub fn sentence(&self) -> String {
         let distance = |known: &&str| strsim::damerau_levenshtein(known, self.name);
         let none = format!("there is no {} `{}`", self.what, self.name);
+        if let Some(own) = self.synonym() {
+            return format!("{none}; did you mean `{own}`?");
+        }
         let closest = self.known.iter().map(|own| (distance(own), own)).min();
-        if let Some((_, own)) = closest.filter(|(distance, own)| *distance <= 2.max(own.len() / 3)) {
+        let is_slip = |distance: usize, own: &str| {
+            distance <= 2.max(own.len() / 3) && distance < own.len().min(self.name.len())
+        };
+        if let Some((_, own)) = closest.filter(|(distance, own)| is_slip(*distance, own)) {
             return format!("{none}; did you mean `{own}`?");
         }
         if self.known.len() <= LISTED_MAX {
@@ -150,13 +162,57 @@ impl<'m> Unknown<'m> {
     }
 }
 
+/// Words of the field for values that have another name here.
+const SYNONYMS: [(&str, &str); 14] = [
+    ("lte", "4g"),
+    ("nr", "5g"),
+    ("wlan", "wifi"),
+    ("802.11", "wifi"),
+    ("ftth", "fibre"),
+    ("fttp", "fibre"),
+    ("adsl", "dsl"),
+    ("vdsl", "dsl"),
+    ("vdsl2", "dsl"),
+    ("leo", "low-orbit"),
+    ("starlink", "low-orbit"),
+    ("geo", "geostationary"),
+    ("vsat", "geostationary"),
+    ("lan", "ethernet"),
+];
+
 /// Names in a sentence at most; of more, the nearest.
-const LISTED_MAX: usize = 12;
+const LISTED_MAX: usize = 16;
 const NEAREST: usize = 5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farfield_net::access::Access;
+    use serde::de::value::StrDeserializer;
+
+    #[test]
+    fn a_word_of_the_field_leads_to_its_preset() {
+        let sentence = |word: &str| {
+            let error =
+                serde::Deserialize::deserialize(StrDeserializer::<serde::de::value::Error>::new(word))
+                    .map(|access: Access| access)
+                    .expect_err("no preset");
+            Unknown::of(&error.to_string()).expect("an unknown variant").sentence()
+        };
+        for (word, meant) in SYNONYMS {
+            assert_eq!(sentence(word), format!("there is no value `{word}`; did you mean `{meant}`?"));
+        }
+        assert_eq!(sentence("LTE"), "there is no value `LTE`; did you mean `4g`?");
+        assert_eq!(sentence("fiber"), "there is no value `fiber`; did you mean `fibre`?");
+        // Nothing of `t1` is in it, be the two as near as two letters.
+        let listed = sentence("abc");
+        assert!(listed.starts_with("there is no value `abc`; there are `modem-56k`, "), "{listed}");
+        assert!(listed.contains("`4g`, `5g`, `wifi`"), "{listed}");
+        // Where there is no such value, the word is one like any other.
+        let message = "unknown variant `lte`, expected one of `load`, `users`";
+        let said = Unknown::of(message).expect("an unknown variant").sentence();
+        assert_eq!(said, "there is no value `lte`; there are `load`, `users`");
+    }
 
     #[test]
     fn the_nearest_of_many_names_come_first() {
