@@ -40,8 +40,6 @@ use farfield_os::clock::{Clock, Readings, unix_seconds};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
-use farfield_traffic::Distribution;
-use farfield_traffic::load::LoadModel;
 use farfield_user::{EventPolicy, Flow, Policy, SessionLimits};
 use std::io;
 use std::net::SocketAddr;
@@ -469,8 +467,7 @@ impl RunSettings {
             _ => (&[][..], named),
         };
         // Intervals take batches that are longer than sessions, which tie requests together.
-        let arrives = |flow: &Flow| matches!(flow.load, LoadModel::Hybrid { .. });
-        let sessions_arrive = self.flows.iter().any(arrives);
+        let sessions_arrive = self.flows.iter().any(|flow| flow.load.has_session_arrivals());
         Fold::of_classes(window, classes)
             .in_flows(named)
             .at_hosts(self.host_labels())
@@ -490,9 +487,8 @@ impl RunSettings {
     /// True if users over sockets ask again as soon as they are answered: nothing is scheduled that could
     /// show a worker's lateness. In an emulated network packets show it.
     fn asks_at_once(&self) -> bool {
-        let thinks = |think: &Distribution| think.mean() > 0.0;
-        let asks = |flow: &Flow| matches!(&flow.load, LoadModel::Closed { think, .. } if !thinks(think));
-        self.flows.iter().all(asks) && matches!(self.plane, Plane::Sockets(_))
+        let asks = self.flows.iter().all(|flow| flow.load.asks_at_once());
+        asks && matches!(self.plane, Plane::Sockets(_))
     }
 
     /// The record of disturbed seconds of `window`, if they are set aside.

@@ -374,7 +374,7 @@ impl Summary {
             handshakes: fold.handshakes().summary(Duration::from_ns(phases.steady_ns), &stats.workers),
             http: fold.steady().events.http.summary(stats),
             http2: fold.steady().events.http.http2(stats),
-            content: (stats.counts.content.coded_bytes > 0).then_some(stats.counts.content),
+            content: (stats.counts.content != ContentCounts::default()).then_some(stats.counts.content),
             websockets: (stats.counts.websockets != WebSocketCounts::default())
                 .then_some(stats.counts.websockets),
             generator: generator(stats, phases),

@@ -207,6 +207,23 @@ impl LoadModel {
         }
     }
 
+    /// True if sessions arrive and the requests of one depend on each other, so that only sessions are
+    /// independent.
+    pub fn has_session_arrivals(&self) -> bool {
+        match self {
+            LoadModel::Hybrid { .. } => true,
+            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::Overload(_) => false,
+        }
+    }
+
+    /// True if users ask again as soon as they are answered, so that no instant is scheduled.
+    pub fn asks_at_once(&self) -> bool {
+        match self {
+            LoadModel::Closed { think, .. } => think.mean() <= 0.0,
+            LoadModel::Open { .. } | LoadModel::Hybrid { .. } | LoadModel::Overload(_) => false,
+        }
+    }
+
     /// The stages of the load, in order; none of a load without.
     pub fn stages(&self) -> &[StageSpan] {
         match self {

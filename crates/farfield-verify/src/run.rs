@@ -126,7 +126,7 @@ impl ScenarioDemands {
 
     /// True if sessions of a flow arrive.
     pub(crate) fn has_hybrid_flow(&self) -> bool {
-        self.flows.iter().any(|flow| matches!(flow.load, LoadModel::Hybrid { .. }))
+        self.flows.iter().any(|flow| flow.load.has_session_arrivals())
     }
 
     /// The seed of a flow, from which what was asked of it is drawn again.
