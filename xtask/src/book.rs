@@ -103,7 +103,7 @@ pub fn run(args: &BookArgs) -> Result<()> {
 }
 
 /// The program, in an environment of its own, made if `may_install` and it is not there.
-fn provide(builds: &Path, may_install: bool) -> Result<PathBuf> {
+pub fn provide(builds: &Path, may_install: bool) -> Result<PathBuf> {
     let folder = builds.join("xtask-book");
     let program = folder.join("bin/mkdocs");
     let version = Command::new(folder.join("bin/pip")).args(["show", "mkdocs-material"]).output();
@@ -127,6 +127,7 @@ fn provide(builds: &Path, may_install: bool) -> Result<PathBuf> {
         "install",
         "--quiet",
         "--disable-pip-version-check",
+        "--no-compile",
         PACKAGE,
     ]))?;
     Ok(program)

@@ -1,5 +1,5 @@
 //! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `dist`, `bench`, `book`,
-//! `audit`, `fuzz`, `pictures`, `same`, `experiment` and `study`.
+//! `audit`, `fuzz`, `install`, `pictures`, `same`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -17,6 +17,7 @@ mod docs;
 mod experiments;
 mod fuzz;
 mod house;
+mod install;
 mod leftovers;
 mod libraries;
 mod pictures;
@@ -44,6 +45,8 @@ enum Task {
     Book(book::BookArgs),
     Audit(audits::AuditArgs),
     Fuzz(fuzz::FuzzArgs),
+    /// Installs what the tests and the book take from the system and by pip, which they else do themselves.
+    Install,
     Pictures(pictures::PicturesArgs),
     Same(same::SameArgs),
     /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
@@ -72,6 +75,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Dist(args) => dist::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Install => install::run().map(|()| ExitCode::SUCCESS),
         Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Same(args) => same::run(&args),
         Task::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),

@@ -65,7 +65,9 @@ pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
         eprintln!("Installing with pip, into {}: {}.", folder.display(), READERS.join(" "));
         let made = Command::new(system).args(["-m", "venv"]).arg(&folder).status();
         let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(READERS);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        // Most of their modules are never imported, and those that are get compiled then.
+        pip.arg("--no-compile").args(READERS);
         if made.is_ok_and(|status| status.success()) && pip.status().is_ok_and(|status| status.success()) {
             return Some(python);
         }

@@ -133,6 +133,10 @@ fn install(packages: &[&str]) -> Result<()> {
         let mut apt = Command::new("apt-get");
         apt.args(["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"])
             .env("DEBIAN_FRONTEND", "noninteractive");
+        if std::env::var_os("CI").is_some() {
+            // A machine of CI that loses its power in the midst of this is made anew.
+            apt.args(["-o", "Dpkg::Options::=--force-unsafe-io"]);
+        }
         apt
     };
     // Without fresh lists packages may be unknown; with stale ones they may still be had.

@@ -12,8 +12,8 @@
 mod programs;
 mod tally;
 
+use crate::install::{self, Provided};
 use crate::leftovers::Watch;
-use crate::python;
 use anyhow::{Context, Result};
 use clap::Args;
 use nix::sys::statvfs::statvfs;
@@ -59,8 +59,7 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     if args.cargo_args.is_empty() && !args.quick {
         say_what_it_takes(&target);
     }
-    let python = python::provide(&std::path::absolute(&target)?, may_install);
-    let axe = python.as_deref().and_then(|python| python::provide_axe(python, may_install));
+    let Provided { python, axe } = install::by_pip(&std::path::absolute(&target)?, may_install);
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     let mut variables = vec![("FARFIELD_SKIPS", skips.path())];
     variables.extend(python.as_deref().map(|python| ("FARFIELD_PYTHON", python)));
