@@ -282,7 +282,7 @@ mod tests {
     fn examples_are_what_the_schema_says() {
         let of =
             |media: &str| format!(r#"{{"requestBody": {{"content": {{"application/json": {media}}}}}}}"#);
-        let kind = r##"{"schemas": {"DocumentKind": {"type": "string", "enum": ["x", "y"]}}}"##;
+        let kind = r##"{"schemas": {"Kind": {"type": "string", "enum": ["x", "y"]}}}"##;
         for (media, expected) in [
             (r#"{"example": "{\"a\": 1}", "schema": {"type": "object"}}"#, r#"{"a":1}"#),
             (r#"{"example": "{\"a\": 1}", "schema": {"type": "string"}}"#, r#""{\"a\": 1}""#),
