@@ -45,7 +45,7 @@ impl Compound {
             if !last && !model.decides_in_order() {
                 return Err(NotCollapsible::Reorders(index));
             }
-            if !last && model.duplicates() {
+            if !last && model.ever_duplicates() {
                 return Err(NotCollapsible::Duplicates(index));
             }
             let lends = model.loss_model().scope() == Scope::Connection;

@@ -2,8 +2,10 @@
 //!
 //! The distribution is handed in as a closure or any [`Jitter`], for this crate knows no distributions.
 //! Jitter only adds. With [`Order::Kept`] a packet that would overtake waits for the one before it (a queue
-//! somewhere jitters); with [`Order::Free`] it overtakes (several paths jitter).
+//! somewhere jitters); with [`Order::Free`] it overtakes (several paths jitter). So it is where the
+//! propagation changes: a packet takes that of the instant at which its last bit leaves.
 
+use crate::course::Course;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use std::fmt;
@@ -35,6 +37,8 @@ pub enum Order {
 pub struct Delay {
     /// The least time from last bit out to last bit in; the lookahead of the other end.
     pub propagation: Duration,
+    /// The propagation at each instant, in nanoseconds, where it changes: never below `propagation`.
+    pub course: Option<Arc<Course>>,
     /// The distribution of what is added, if anything is.
     pub jitter: Option<Arc<dyn Jitter>>,
     /// Order of packets under jitter.
@@ -44,19 +48,37 @@ pub struct Delay {
 impl Delay {
     /// Always `propagation`.
     pub fn constant(propagation: Duration) -> Delay {
-        Delay { propagation, jitter: None, order: Order::Kept }
+        Delay { propagation, course: None, jitter: None, order: Order::Kept }
     }
 
     /// True if no packet overtakes another.
     pub fn keeps_order(&self) -> bool {
-        self.jitter.is_none() || self.order == Order::Kept
+        self.is_constant() || self.order == Order::Kept
+    }
+
+    /// True if every packet takes the same time.
+    pub fn is_constant(&self) -> bool {
+        self.jitter.is_none() && self.course.is_none()
+    }
+
+    /// The propagation at `now`.
+    pub fn propagation_at(&self, now: Instant) -> Duration {
+        self.course.as_ref().map_or(self.propagation, |course| Duration::from_ns(course.at(now)))
+    }
+
+    /// The largest propagation.
+    pub fn propagation_most(&self) -> Duration {
+        self.course.as_ref().map_or(self.propagation, |course| Duration::from_ns(course.range().1))
     }
 
     /// Instant at which a packet arrives that left at `departed`. `latest` is the link's memory of its latest
     /// arrival.
     pub(crate) fn arrival(&self, departed: Instant, latest: &mut Instant, rng: &mut Stream) -> Instant {
-        let Some(jitter) = &self.jitter else { return departed + self.propagation };
-        let at = departed + self.propagation + jitter.draw(rng);
+        if self.is_constant() {
+            return departed + self.propagation;
+        }
+        let jitter = self.jitter.as_ref().map_or(Duration::ZERO, |jitter| jitter.draw(rng));
+        let at = departed + self.propagation_at(departed) + jitter;
         if self.order == Order::Free {
             return at;
         }

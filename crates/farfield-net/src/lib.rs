@@ -11,6 +11,7 @@ pub mod access;
 mod bit_rate;
 pub mod closure;
 pub mod compound;
+pub mod course;
 pub mod cross_traffic;
 pub mod delay;
 pub mod hop;
@@ -29,12 +30,13 @@ pub use access::Access;
 pub use bit_rate::BitRate;
 pub use closure::{Closure, ClosureAnswer};
 pub use compound::Compound;
+pub use course::{Course, CourseError, RateCourse};
 pub use cross_traffic::{CrossArrivals, CrossInstants, CrossTraffic, LinkName};
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
 pub use link::{
-    Arrival, Delivery, DropCause, Fate, FlippedBit, Link, LinkModel, LinkSpec, Packet, PlainBacklogs,
-    PlainLink,
+    Arrival, ChangeError, ChangeFault, Delivery, DropCause, Fate, FlippedBit, Link, LinkChange,
+    LinkChangeSpec, LinkModel, LinkSpec, Packet, PlainBacklogs, PlainLink,
 };
 pub use mtu::{Fit, Mtu};
 pub use probability::Probability;

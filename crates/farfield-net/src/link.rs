@@ -11,15 +11,20 @@
 //! Offers come in order of time, as a [wheel](crate::Wheel) deals them; one that is late counts as of the
 //! latest before it.
 //!
+//! Where a link changes, its rate and its propagation are functions of time, which departures far ahead know
+//! as well; its losses and the limits of its queue are those of the instant at which a packet comes.
+//!
 //! Packets are opaque: a size, and a key by which their owner knows them. A link draws from the stream it is
 //! lent, which belongs to the link. Offering allocates nothing once the queue has grown to its longest, and
 //! formats nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
 
+mod changing;
 mod fates;
 mod model;
 mod plain;
 mod spec;
 
+pub use changing::{ChangeError, ChangeFault, LinkChange, LinkChangeSpec};
 pub use model::LinkModel;
 pub use plain::{PlainBacklogs, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
@@ -29,6 +34,7 @@ use crate::queue::pie::Pie;
 use crate::queue::red::Red;
 use crate::queue::{Backlog, Discipline, Mark, pie, red};
 use crate::transmit::Transmitter;
+use changing::Epochs;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use fates::Fates;
@@ -182,6 +188,10 @@ pub struct Link {
     /// The latest arrival, where jitter must not reorder.
     latest: Instant,
     memory: Memory,
+    /// The instant from which on the next of its epochs holds; `MAX` if none is left.
+    changes_at: Instant,
+    /// Epochs, and those that have begun.
+    epochs: Option<Box<(Arc<Epochs>, usize)>>,
 }
 
 /// The packets that wait, as far as the discipline needs to know.
@@ -208,10 +218,13 @@ impl Link {
         };
         let transmitter = Transmitter::new(&model.speed);
         let start = Instant::ZERO;
-        Link { model, now: start, transmitter, line, latest: start, memory: Memory::default() }
+        let epochs = model.epochs.clone().map(|epochs| Box::new((epochs, 0)));
+        let changes_at = model.epochs.as_ref().map_or(Instant::MAX, |epochs| epochs.begins(0));
+        let memory = Memory::default();
+        Link { model, now: start, transmitter, line, latest: start, memory, changes_at, epochs }
     }
 
-    /// The model that the link follows.
+    /// The model that the link follows; of one that changes, that of the present epoch.
     pub fn model(&self) -> &Arc<LinkModel> {
         &self.model
     }
@@ -219,7 +232,7 @@ impl Link {
     /// Offers a packet at `now`, the instant at which it is meant to be at the link's entrance.
     pub fn offer(&mut self, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         self.advance(now, rng);
-        let lost = self.model.loss.strikes(&mut self.memory, rng);
+        let lost = self.model.loss.strikes(self.now, &mut self.memory, rng);
         self.admit(packet, lost, rng)
     }
 
@@ -230,15 +243,32 @@ impl Link {
             return self.offer(now, packet, rng);
         }
         self.advance(now, rng);
-        let lost = self.model.loss.strikes(memory, rng);
+        let lost = self.model.loss.strikes(self.now, memory, rng);
         self.admit(packet, lost, rng)
     }
 
     /// Advances to `now`. Departures up to then draw random numbers before packets that are offered now, so
     /// that the instant at which fates are polled does not matter.
     fn advance(&mut self, now: Instant, rng: &mut Stream) {
+        while self.changes_at <= now {
+            self.change(rng);
+        }
         self.now = self.now.max(now);
         self.judge(rng);
+    }
+
+    /// Lets the next epoch begin. What waits stays, and leaves before it as it would have.
+    #[cold]
+    fn change(&mut self, rng: &mut Stream) {
+        self.now = self.now.max(self.changes_at);
+        self.judge(rng);
+        self.changes_at = Instant::MAX;
+        if let Some(own) = &mut self.epochs {
+            let (epochs, begun) = &mut **own;
+            self.model = Arc::clone(epochs.model(*begun));
+            *begun += 1;
+            self.changes_at = epochs.begins(*begun);
+        }
     }
 
     fn admit(&mut self, packet: Packet, lost: bool, rng: &mut Stream) -> Fate {

@@ -11,6 +11,7 @@ pub use gilbert_elliott::GilbertElliott;
 pub use spec::{LossError, LossSpec};
 
 use crate::probability::Probability;
+use farfield_base::Instant;
 use farfield_base::random::Stream;
 
 /// The state of the two-state model; everything starts good.
@@ -43,15 +44,40 @@ pub enum Loss {
     Independent(Probability),
     /// Losses come in bursts.
     GilbertElliott(GilbertElliott, Scope),
+    /// Independent losses whose probability rises or falls.
+    Ramp(LossRamp),
+}
+
+/// A probability of loss on a straight line between two instants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LossRamp {
+    /// Begin of the ramp.
+    pub from: Instant,
+    /// Its end.
+    pub until: Instant,
+    /// The probability at its begin.
+    pub first: f64,
+    /// The probability at its end.
+    pub last: f64,
+}
+
+impl LossRamp {
+    /// The probability at `now`; before the ramp its first, after it its last.
+    pub fn at(&self, now: Instant) -> Probability {
+        let length = self.until.since(self.from).as_ns().max(1) as f64;
+        let part = (now.max(self.from).since(self.from).as_ns() as f64 / length).min(1.0);
+        Probability::from_f64(self.first + (self.last - self.first) * part)
+    }
 }
 
 impl Loss {
-    /// True if the next packet is lost.
-    pub fn strikes(&self, memory: &mut Memory, rng: &mut Stream) -> bool {
+    /// True if the packet that comes at `now` is lost.
+    pub fn strikes(&self, now: Instant, memory: &mut Memory, rng: &mut Stream) -> bool {
         match self {
             Loss::None => false,
             Loss::Independent(probability) => probability.happens(rng),
             Loss::GilbertElliott(model, _) => model.strikes(memory, rng),
+            Loss::Ramp(ramp) => ramp.at(now).happens(rng),
         }
     }
 
@@ -61,13 +87,14 @@ impl Loss {
             Loss::None => 0.0,
             Loss::Independent(probability) => probability.as_f64(),
             Loss::GilbertElliott(model, _) => model.loss_rate(),
+            Loss::Ramp(ramp) => ramp.last,
         }
     }
 
     /// The packets that share a memory of losses.
     pub fn scope(&self) -> Scope {
         match self {
-            Loss::None | Loss::Independent(_) => Scope::Link,
+            Loss::None | Loss::Independent(_) | Loss::Ramp(_) => Scope::Link,
             Loss::GilbertElliott(_, scope) => *scope,
         }
     }

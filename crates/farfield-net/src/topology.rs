@@ -95,6 +95,11 @@ impl<L> Topology<L> {
         &self.edges[id.index()]
     }
 
+    /// The owner's data of the link.
+    pub fn link_mut(&mut self, id: LinkId) -> &mut L {
+        &mut self.edges[id.index()].link
+    }
+
     /// All nodes, in order of adding.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId::at(index), node))

@@ -1,10 +1,12 @@
-//! Transmission: bits leave at once, at a constant rate, or when a recorded trace lets them.
+//! Transmission: bits leave at once, at a constant rate, at one that changes with time, or when a recorded
+//! trace lets them.
 //!
 //! First in, first out, and so without any event: when a packet's transmission starts and ends follows from
 //! the one before it. At a constant rate the end is exact in fractions of a nanosecond, so that a saturated
 //! link carries its rate and not a rounding of it; the instants returned are rounded down.
 
 use crate::bit_rate::BitRate;
+use crate::course::{Progress, RateCourse};
 use crate::trace::{Cursor, Trace};
 use farfield_base::Instant;
 use std::sync::Arc;
@@ -16,16 +18,19 @@ pub enum Speed {
     Unlimited,
     /// A number of bits a second.
     Rate(BitRate),
+    /// A number of bits a second that changes with time.
+    Course(Arc<RateCourse>),
     /// Delivery opportunities, as they were recorded.
     Trace(Arc<Trace>),
 }
 
 impl Speed {
-    /// Bits a second in the long run; `None` without a limit.
+    /// Bits a second in the long run, of a rate that changes its largest; `None` without a limit.
     pub fn mean_bits(&self) -> Option<f64> {
         match self {
             Speed::Unlimited => None,
             Speed::Rate(rate) => Some(rate.as_bits() as f64),
+            Speed::Course(course) => Some(course.most_bits() as f64),
             Speed::Trace(trace) => Some(trace.mean_bits()),
         }
     }
@@ -49,6 +54,7 @@ pub(crate) enum Transmitter {
         busy_until: Instant,
         owed: u64,
     },
+    Course(Progress),
     Trace(Cursor),
 }
 
@@ -57,6 +63,7 @@ impl Transmitter {
         match speed {
             Speed::Unlimited => Transmitter::Unlimited,
             Speed::Rate(_) => Transmitter::Rate { busy_until: Instant::ZERO, owed: 0 },
+            Speed::Course(_) => Transmitter::Course(Progress::default()),
             Speed::Trace(_) => Transmitter::Trace(Cursor::default()),
         }
     }
@@ -65,6 +72,7 @@ impl Transmitter {
     pub fn next_start(&self, speed: &Speed, ready: Instant) -> Instant {
         match (self, speed) {
             (Transmitter::Rate { busy_until, .. }, _) => ready.max(*busy_until),
+            (Transmitter::Course(progress), _) => ready.max(progress.busy_until),
             (Transmitter::Trace(cursor), Speed::Trace(trace)) => cursor.next_start(trace, ready),
             _ => ready,
         }
@@ -85,6 +93,7 @@ impl Transmitter {
                 *busy_until = Instant::from_ns(start.as_ns().saturating_add(took_ns));
                 Passage { start, end: *busy_until }
             }
+            (Transmitter::Course(progress), Speed::Course(rate)) => progress.carry(rate, ready, bytes),
             (Transmitter::Trace(cursor), Speed::Trace(trace)) => cursor.carry(trace, ready, bytes),
             _ => Passage { start: ready, end: ready },
         }

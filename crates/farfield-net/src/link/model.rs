@@ -1,5 +1,6 @@
 //! The model of a link, apart from its state: shared by all links that are alike.
 
+use super::changing::Epochs;
 use crate::bit_rate::BitRate;
 use crate::closure::Closure;
 use crate::delay::{Delay, Jitter, Order};
@@ -26,6 +27,8 @@ pub struct LinkModel {
     pub(super) closure: Option<Closure>,
     /// Transmission time of a packet of RED's mean size.
     pub(super) mean_packet_time: Duration,
+    /// What holds later, where the link changes.
+    pub(super) epochs: Option<Arc<Epochs>>,
 }
 
 impl LinkModel {
@@ -42,6 +45,7 @@ impl LinkModel {
             mtu: Mtu::default(),
             closure: None,
             mean_packet_time: Duration::ZERO,
+            epochs: None,
         }
     }
 
@@ -127,9 +131,14 @@ impl LinkModel {
         &self.loss
     }
 
-    /// The least time under way.
+    /// The least time under way, at any instant.
     pub fn propagation(&self) -> Duration {
         self.delay.propagation
+    }
+
+    /// The largest propagation, at any instant.
+    pub fn propagation_most(&self) -> Duration {
+        self.delay.propagation_most()
     }
 
     /// True if every packet's fate is known when it is offered and none overtakes another: what comes out can
@@ -175,7 +184,7 @@ impl LinkModel {
         bytes.saturating_add(self.overhead)
     }
 
-    fn timed(mut self) -> LinkModel {
+    pub(super) fn timed(mut self) -> LinkModel {
         if let (Discipline::Red(red), Some(bits)) = (&self.discipline, self.speed.mean_bits()) {
             self.mean_packet_time = Duration::from_secs_f64(red.mean_packet as f64 * 8.0 / bits);
         }

@@ -59,7 +59,8 @@ impl LinkModel {
     pub fn is_plain(&self) -> bool {
         matches!(self.speed, Speed::Unlimited | Speed::Rate(_))
             && matches!(self.discipline, Discipline::Unlimited | Discipline::DropTail(_))
-            && self.delay.jitter.is_none()
+            && self.delay.is_constant()
+            && self.epochs.is_none()
             && self.loss == Loss::None
             && self.duplicate == Probability::NEVER
             && self.corrupt == Probability::NEVER
