@@ -103,7 +103,7 @@ pub struct Layout {
 }
 
 /// The times that a packet of no size takes to the server and back where nothing else is on the way:
-/// propagation.
+/// propagation, at any instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
     /// Of the nearest client.
@@ -396,24 +396,30 @@ fn class_plan(index: usize, class: Class, first_address: IpAddr) -> Result<Class
     Ok(ClassPlan { name, tcp: Arc::new(tcp), up, down, first_address })
 }
 
+impl Layout {
+    /// Measures the round trips again, once links have been changed.
+    pub fn measure_round_trips(&mut self) {
+        self.round_trips = round_trips(&self.network);
+    }
+}
+
 fn round_trips(network: &NetworkPlan) -> RoundTrips {
     let mut kinds: Vec<(u16, u32)> =
         network.clients.iter().map(|client| (client.class, client.route)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let of =
-        |links: &[Arc<LinkModel>]| links.iter().fold(Duration::ZERO, |sum, link| sum + link.propagation());
-    let shared = |hops: &[HopPlan]| {
-        let links = hops.iter().filter_map(|hop| hop.link);
-        links.fold(Duration::ZERO, |sum, link| sum + network.shared[link.index()].propagation())
-    };
-    let round_trip = |&(class, route): &(u16, u32)| {
+    let links = |&(class, route): &(u16, u32)| {
         let (class, route) = (&network.classes[usize::from(class)], &network.routes[route as usize]);
-        of(&class.up) + of(&class.down) + shared(&route.up) + shared(&route.down)
+        let hops = route.up.iter().chain(&route.down).filter_map(|hop| hop.link);
+        let shared = hops.map(|link| &network.shared[link.index()]);
+        class.up.iter().chain(&class.down).chain(shared).cloned().collect::<Vec<_>>()
     };
-    let all: Vec<Duration> = kinds.iter().map(round_trip).collect();
-    let least = all.iter().copied().min().unwrap_or(Duration::ZERO);
-    RoundTrips { least, largest: all.into_iter().max().unwrap_or(Duration::ZERO) }
+    let sum = |kind: &(u16, u32), of_link: fn(&LinkModel) -> Duration| {
+        links(kind).iter().fold(Duration::ZERO, |sum, link| sum + of_link(link))
+    };
+    let least = kinds.iter().map(|kind| sum(kind, LinkModel::propagation)).min();
+    let largest = kinds.iter().map(|kind| sum(kind, LinkModel::propagation_most)).max();
+    RoundTrips { least: least.unwrap_or_default(), largest: largest.unwrap_or_default() }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use crate::plan::{HopPlan, NetworkPlan, NodePlan};
 use crate::slots::ClientId;
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 use farfield_net::queue::{Discipline, Limit};
 use farfield_net::{LinkModel, NodeKind, Speed};
 use std::sync::Arc;
@@ -82,6 +82,7 @@ fn passage(link: &LinkModel, bytes: u32) -> Duration {
     let bits = f64::from(bytes + link.overhead_bytes()) * 8.0;
     let sending = match link.speed() {
         Speed::Rate(rate) => Duration::from_secs_f64(bits / rate.as_bits() as f64),
+        Speed::Course(course) => Duration::from_secs_f64(bits / course.at(Instant::ZERO).as_bits() as f64),
         Speed::Unlimited | Speed::Trace(_) => Duration::ZERO,
     };
     link.propagation() + sending

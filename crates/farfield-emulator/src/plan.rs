@@ -171,6 +171,23 @@ impl NetworkPlan {
         if self.moves.is_empty() { self.clients.len() } else { self.clients.len() / 2 }
     }
 
+    /// The network as it is at `at`, always.
+    #[must_use]
+    pub fn frozen(&self, at: Instant) -> NetworkPlan {
+        let freeze = |links: &mut Vec<Arc<LinkModel>>| {
+            for link in links.iter_mut().filter(|link| link.changes()) {
+                *link = Arc::new(link.frozen(at));
+            }
+        };
+        let mut plan = self.clone();
+        for class in &mut plan.classes {
+            freeze(&mut class.up);
+            freeze(&mut class.down);
+        }
+        freeze(&mut plan.shared);
+        plan
+    }
+
     /// The client that a client becomes by its move.
     pub fn double(&self, client: ClientId) -> ClientId {
         ClientId::at(client.index() + self.acting())

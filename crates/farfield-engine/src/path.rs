@@ -1,9 +1,9 @@
 //! Figures of a path, measured through it: pings, losses, hops, and the goodput of one TCP connection of the
 //! kernel in each direction.
 //!
-//! The path is that of a client of an emulated plane, alone on its network. No server runs: at its far end
-//! the kernel answers pings, and this process sends and receives. Each measurement has the network to
-//! itself from the start: nothing of the one before is under way.
+//! The path is that of a client of an emulated plane, alone on its network, as it is at first where its links
+//! change. No server runs: at its far end the kernel answers pings, and this process sends and receives. Each
+//! measurement has the network to itself from the start: nothing of the one before is under way.
 
 mod ping;
 mod stream;
@@ -11,7 +11,7 @@ mod stream;
 use crate::plane::EmulatedPlane;
 use crate::shell::ends::{self, Inside, forwarding_during};
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Merge};
+use farfield_base::{Duration, Instant, Merge};
 use farfield_emulator::ClientId;
 use farfield_emulator::path::figures_of;
 pub use farfield_emulator::path::{GoodputFigures, PathFigures};
@@ -20,6 +20,7 @@ use farfield_testbed::{Testbed, TestbedError};
 use ping::Pings;
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Pings of a measurement.
@@ -108,7 +109,8 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> Result<PathReport, PathError> {
     ends::prepare(plane);
-    let plan = std::sync::Arc::clone(&plane.network.plan);
+    let plan = Arc::new(plane.network.plan.frozen(Instant::ZERO));
+    plane.network.plan = Arc::clone(&plan);
     let class = plan.clients[client.index()].class;
     let servers = plan.servers_of(class);
     let mut spec = plane.testbed.clone();

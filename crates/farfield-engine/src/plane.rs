@@ -2,7 +2,7 @@
 
 use crate::emulated::{Emulated, SetUpError};
 use crate::sockets::{PeerBook, SourceAddresses};
-use farfield_base::{Bytes, Duration};
+use farfield_base::{Bytes, Duration, StageSpan};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::{ClientId, NetworkPlan};
@@ -133,6 +133,8 @@ pub struct EmulatedNetwork {
     pub places: Places,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
+    /// The parts of a run between changes of its links; none of a network that does not change.
+    pub conditions: Vec<StageSpan>,
     /// Number of shards; the number of clients is a multiple of it.
     pub shards: NonZeroU32,
     /// The processors that shards run on, in turn; all that this process may use if empty.

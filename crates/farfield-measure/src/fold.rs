@@ -74,6 +74,8 @@ farfield_base::mergeable! {
         hosts: Hosts,
         /// The stages of the load.
         stages: Stages,
+        /// The parts of the run between changes of its network.
+        conditions: Stages,
         /// True if sessions arrive by themselves, and not when a user has ended the one before.
         sessions_arrive: bool => same,
     }
@@ -125,6 +127,7 @@ impl Fold {
             flows: Flows::default(),
             hosts: Hosts::default(),
             stages: Stages::default(),
+            conditions: Stages::default(),
             sessions_arrive: false,
         }
     }
@@ -166,6 +169,11 @@ impl Fold {
     /// separately. Takes about 1.5 MiB more for each, and 0.7 MiB at most for batches.
     pub fn in_stages(self, stages: &[StageSpan]) -> Fold {
         Fold { stages: Stages::new(stages, self.window, &self.steady), ..self }
+    }
+
+    /// Sets the parts of the run between changes of its network, counted as stages are.
+    pub fn in_conditions(self, conditions: &[StageSpan]) -> Fold {
+        Fold { conditions: Stages::new(conditions, self.window, &self.steady), ..self }
     }
 
     /// Sets whether sessions arrive by themselves.
@@ -242,6 +250,7 @@ impl Fold {
     /// Counts `sample` in what describes the run as it went, whatever is set aside.
     pub fn record_course(&mut self, sample: &Sample) {
         self.stages.record(sample);
+        self.conditions.record(sample);
         self.count_stream(sample);
         self.reuse.record(sample);
         self.handshakes.record(sample, self.window);
@@ -323,6 +332,7 @@ impl Fold {
     /// Counts events of a stream in what describes the run as it went, whatever is set aside.
     pub fn note_event_course(&mut self, event: &ReplyEvent) {
         self.stages.note_event(event);
+        self.conditions.note_event(event);
     }
 
     /// The measured part goes on until `end`, which is not earlier than before.
@@ -412,6 +422,11 @@ impl Fold {
     /// The flows of users; none where there are no several.
     pub fn flows(&self) -> &Flows {
         &self.flows
+    }
+
+    /// The parts of the run between changes of its network, as far as they lie in the window.
+    pub fn conditions(&self) -> &Stages {
+        &self.conditions
     }
 
     /// The stages of the load in the window.

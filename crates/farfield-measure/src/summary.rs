@@ -227,6 +227,10 @@ pub struct Summary {
     /// The stages of the load, as far as they lie in the measured part; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageSummary>,
+    /// The parts of the run between changes of its network, as far as they lie in the measured part; empty
+    /// where it does not change. `course` is what begins with each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<StageSummary>,
     /// The part before it.
     pub warm_up: PartSummary,
     /// The pages of the measured part; null if pages are not tracked.
@@ -359,7 +363,8 @@ impl Summary {
             classes: ClassSummary::of_all(fold, measured, ended, pause),
             flows: FlowSummary::of_all(fold, measured, ended, pause),
             hosts: HostSummary::of_all(fold, measured, ended, pause),
-            stages: StageSummary::of_all(fold, (measured, until), ended, pause),
+            stages: StageSummary::of_all(fold.stages(), (measured, until), ended, pause),
+            conditions: StageSummary::of_all(fold.conditions(), (measured, until), ended, pause),
             warm_up: PartSummary::of(fold.warm_up(), warm_up, ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
             states: StateSummary::of_all(fold, measured, ended, pause),

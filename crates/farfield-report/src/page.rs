@@ -47,6 +47,7 @@ pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     tables::flows(&mut page, summary);
     tables::hosts(&mut page, summary);
     tables::stages(&mut page, summary);
+    tables::conditions(&mut page, summary);
     let passed = samples::pass(run, samples_max);
     // Wide charts move sideways together where the page is narrow.
     page.push_str("<div class=\"scroll bands\">\n");

@@ -82,6 +82,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         parts::flows(&summary.flows),
         parts::hosts(&summary.hosts),
         parts::stages(&summary.stages),
+        parts::conditions(&summary.conditions),
         states::table(&summary.states),
         sessions::failures(summary),
         parts::classes(&summary.classes),

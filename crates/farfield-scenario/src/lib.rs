@@ -20,6 +20,7 @@ mod mistake;
 mod monitor;
 mod named_server;
 mod network;
+mod network_change;
 mod network_layout;
 mod note;
 mod other_servers;

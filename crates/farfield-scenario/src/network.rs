@@ -1,5 +1,6 @@
 //! `[network]`: emulated clients and the links between them and the server, as written.
 
+use super::network_change::ChangeSpec;
 use super::simulated::SimulatedSpec;
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
@@ -77,6 +78,9 @@ pub struct NetworkSpec {
     /// Packets of nobody's on links that clients share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
+    /// Conditions that change while the run goes on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<ChangeSpec>,
     /// Servers beside that of `[server]`, each in a network namespace of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<OtherServerSpec>,
@@ -268,6 +272,7 @@ impl Default for NetworkSpec {
             backbone: None,
             topology: None,
             cross_traffic: Vec::new(),
+            change: Vec::new(),
             server: Vec::new(),
             program: Vec::new(),
         }

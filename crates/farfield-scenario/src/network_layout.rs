@@ -6,9 +6,10 @@ use super::cross_traffic;
 use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::network::{ClassSpec, Link, NetworkSpec, OtherServerSpec, PathSpec};
+use super::network_change::Changes;
 use super::other_servers as servers;
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, StageSpan};
 use farfield_emulator::MovePlan;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
 use farfield_engine::PlaneKind;
@@ -31,20 +32,22 @@ pub struct Laying<'a, 'l> {
     scenario: &'a Scenario,
     spec: &'a NetworkSpec,
     load: &'a mut Load<'l>,
+    changes: Changes,
 }
 
 impl<'a, 'l> Laying<'a, 'l> {
     /// The network `spec` of `scenario`, whose files come from `load`.
     pub fn new(scenario: &'a Scenario, spec: &'a NetworkSpec, load: &'a mut Load<'l>) -> Laying<'a, 'l> {
-        Laying { scenario, spec, load }
+        Laying { scenario, spec, load, changes: Changes::default() }
     }
 
-    /// All classes with their links, dealt out and addressed.
+    /// All classes with their links, dealt out and addressed; and the conditions between changes of links.
     ///
     /// # Errors
     /// The first mistake in what is said of them.
-    pub fn lay_out(mut self) -> Result<Layout, Mistake> {
+    pub fn lay_out(mut self) -> Result<(Layout, Vec<StageSpan>), Mistake> {
         self.check_one_kind()?;
+        self.changes = Changes::of(self.spec, self.scenario.end_of_network())?;
         servers::check(self.scenario, self.spec)?;
         let mut layout = match (&self.spec.backbone, &self.spec.topology) {
             (Some(_), _) => self.backbone(),
@@ -54,7 +57,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         servers::assign(&mut layout, self.spec)?;
         layout.network.others.of_hosts = self.scenario.servers_of_hosts();
         cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
-        Ok(layout)
+        let conditions = self.changes.conditions().to_vec();
+        self.changes.put_on_layout(&mut layout)?;
+        Ok((layout, conditions))
     }
 
     /// Refuses keys that another of classes, backbone and topology already sets.
@@ -352,11 +357,12 @@ impl<'a, 'l> Laying<'a, 'l> {
     ) -> Result<Layout, Mistake> {
         let load = &mut *self.load;
         let models = layout::with_models(topology, |link| resolve_link(link, load));
-        let models = models.map_err(|((_, sentence), link)| {
+        let mut models = models.map_err(|((_, sentence), link)| {
             let edge = topology.edge(link);
             let (from, to) = (&topology.node(edge.from).name, &topology.node(edge.to).name);
             Mistake::at(format!("{key}.links"), format!("the link from {from} to {to}: {sentence}"))
         })?;
+        self.changes.put_on_topology(&mut models)?;
         let routes =
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
         let others = self.scenario.other_servers(self.spec);

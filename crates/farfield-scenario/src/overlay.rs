@@ -18,6 +18,8 @@ pub struct Overlay {
     pub request: TypedRequest,
     /// One session is gone through once, without think times, and nothing is measured.
     pub(crate) once: bool,
+    /// The network's time has no end: it is that of a shell, a route or a path.
+    pub(crate) has_no_end: bool,
 }
 
 /// A request as the command line describes it.
@@ -82,6 +84,11 @@ const OF_WORKERS: [(&str, &str); 2] =
     [("sockets.workers", "network.shards"), ("sockets.processors", "network.processors")];
 
 impl Overlay {
+    /// Lets the network's time have no end, whatever the length of a run.
+    pub fn without_end(&mut self) {
+        self.has_no_end = true;
+    }
+
     /// The overlay by which one session is gone through once.
     pub fn once() -> Overlay {
         Overlay { once: true, ..Overlay::default() }

@@ -218,6 +218,7 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
     };
     let mut scenario: Scenario = document.typed()?;
     scenario.ignored = ignored;
+    scenario.has_no_end = flags.has_no_end || flags.once;
     if !named && let Some(stem) = document.stem() {
         scenario.name = stem;
     }

@@ -82,7 +82,7 @@ impl Scenario {
         self.check_server()?;
         self.check_ways()?;
         let spec = self.network.clone().unwrap_or_default();
-        let laid = Laying::new(self, &spec, load).lay_out()?;
+        let (laid, conditions) = Laying::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
         self.check_descriptors(self.dealt_over(&spec))?;
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
@@ -95,6 +95,7 @@ impl Scenario {
             links: laid.links,
             places: laid.places,
             round_trips: laid.round_trips,
+            conditions,
             shards: spec.shards,
             processors: spec.processors.clone(),
             busy_poll: spec.busy_poll,

@@ -100,6 +100,9 @@ pub struct Scenario {
     /// Tables of another plane, which the run ignores because of `--plane sockets`.
     #[serde(skip)]
     pub ignored: Vec<&'static str>,
+    /// The network's time has no end: it is that of a shell, a route or a path.
+    #[serde(skip)]
+    pub has_no_end: bool,
 }
 
 /// The tables that are about clients on a network, or about a server before them.
@@ -239,6 +242,7 @@ impl Default for Scenario {
             verdict: VerdictLimits::default(),
             output: OutputSpec::default(),
             ignored: Vec::new(),
+            has_no_end: false,
         }
     }
 }

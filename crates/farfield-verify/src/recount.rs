@@ -165,6 +165,8 @@ pub(crate) struct Recount<'a> {
     /// The hosts that users ask.
     hosts: Vec<KnownHost>,
     stages: Vec<StageSpan>,
+    /// The parts of the run between changes of its network.
+    conditions: Vec<StageSpan>,
 }
 
 /// True if the verdict failed for samples that were lost.
@@ -236,6 +238,7 @@ impl<'a> Recount<'a> {
                 said,
                 evidence.asked.map(|asked| asked.only_load().map_or(&[][..], LoadModel::stages)),
             ),
+            conditions: stages::spans(said, "conditions"),
         };
         // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
         let due = recount.samples.iter().filter(|own| recount.is_due(Which::Steady, own));
@@ -348,6 +351,7 @@ impl<'a> Recount<'a> {
             ("flows", self.expected_flows(&steady)),
             ("hosts", self.expected_hosts(&steady)),
             ("stages", self.expected_stages()),
+            ("conditions", self.expected_conditions()),
             ("warm_up", warm_up.expected(self, None)),
             ("pages", self.pages(None)),
             ("states", self.states()),

@@ -150,6 +150,7 @@ impl Scene {
             links: Vec::new(),
             places: Places::Edges,
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
+            conditions: Vec::new(),
             shards: self.shards,
             processors: Vec::new(),
             busy_poll: false,

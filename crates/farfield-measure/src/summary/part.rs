@@ -9,7 +9,7 @@ use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::hosts::HostLabel;
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
-use crate::stages::StageFigures;
+use crate::stages::{StageFigures, Stages};
 use crate::states::StateCount;
 use crate::statuses::StatusCounts;
 use crate::stream_counts::{EventsSummary, StallsSummary};
@@ -385,7 +385,7 @@ pub struct StageSummary {
 
 impl StageSummary {
     pub(super) fn of_all(
-        fold: &Fold,
+        stages: &Stages,
         (measured, until): (MeasuredPart, Instant),
         ended: bool,
         pause: &dyn Fn(),
@@ -398,7 +398,7 @@ impl StageSummary {
             steady: PartSummary::of(stage.part, stage.measured(measured, until), ended, pause),
         };
         let begun = |stage: &StageFigures<'_>| stage.span.from < until;
-        fold.stages().iter().filter(begun).map(stage).collect()
+        stages.iter().filter(begun).map(stage).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::figures::{by_status, bytes_rate, count, from_to, percent, rate, time}
 use crate::markdown::{code, plain};
 use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use crate::terminal::quantity;
-use farfield_measure::summary::{PartSummary, PathSummary, QuantileSummary, TimingSummary};
+use farfield_measure::summary::{PartSummary, PathSummary, QuantileSummary, StageSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Disturbed};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -24,7 +24,8 @@ pub fn render(summary: &Summary) -> String {
     failures(&mut text, summary);
     flows(&mut text, summary);
     hosts(&mut text, summary);
-    stages(&mut text, summary);
+    stages(&mut text, &summary.stages, ["stage", "load"]);
+    stages(&mut text, &summary.conditions, ["conditions", "what begins"]);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
         let _ = writeln!(text, "Bottleneck: {}\n", plain(&bottleneck.in_words));
@@ -297,14 +298,14 @@ fn parts<'a>(
     more(text, all, &format!("{label}s"));
 }
 
-/// The stages of the load.
-fn stages(text: &mut String, summary: &Summary) {
-    if summary.stages.is_empty() {
+/// The stages of the load, or the parts of the run between changes of its network.
+fn stages(text: &mut String, stages: &[StageSummary], [name, course]: [&str; 2]) {
+    if stages.is_empty() {
         return;
     }
-    let headings = "stage | load | ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
-    let _ = writeln!(text, "| {headings} |\n| --- | --- |{}", " ---: |".repeat(9));
-    for stage in summary.stages.iter().take(ROWS) {
+    let headings = "ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
+    let _ = writeln!(text, "| {name} | {course} | {headings} |\n| --- | --- |{}", " ---: |".repeat(9));
+    for stage in stages.iter().take(ROWS) {
         let part = &stage.steady;
         let times = part.times.response.as_ref().map_or_else(|| " – |".repeat(6), columns);
         let errors = part.error_share.map_or_else(|| "–".to_owned(), percent);
@@ -313,7 +314,7 @@ fn stages(text: &mut String, summary: &Summary) {
         let _ = writeln!(text, "| {name} | {course} | {ok} |{times} {requests} | {errors} |");
     }
     text.push('\n');
-    more(text, summary.stages.len(), "stages");
+    more(text, stages.len(), if name == "stage" { "stages" } else { name });
 }
 
 fn classes(text: &mut String, summary: &Summary) {

@@ -25,8 +25,15 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &ActiveUsers)
         "<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, what comes after the measured part, and what \
          was set aside of it are shaded. A dashed line lies upon another one.",
     );
-    let stages = &run.summary().stages;
-    let begun = if stages.is_empty() { "" } else { " Dashed lines stand where stages of the load begin." };
+    let (stages, conditions) = (&run.summary().stages, &run.summary().conditions);
+    let begun = match (stages.is_empty(), conditions.is_empty()) {
+        (true, true) => "",
+        (false, true) => " Dashed lines stand where stages of the load begin.",
+        (true, false) => " Dashed lines stand where conditions of the network change.",
+        (false, false) => {
+            " Dashed lines stand where stages of the load begin, and where conditions of the network change."
+        }
+    };
     let _ = writeln!(page, "{begun}</p>");
     let read = opened(run, "series.parquet")
         .and_then(|file| series::read_parquet(file).map_err(|error| format!("series.parquet: {error}")));
@@ -41,7 +48,8 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &ActiveUsers)
     let phases = &summary.phases;
     let aside = summary.set_aside.as_ref().map_or_else(Vec::new, SetAsideSummary::spans);
     let at = |ns: u64| ns as f64 / 1e9;
-    let edges: Vec<f64> = stages.iter().skip(1).map(|stage| at(stage.from_ns)).collect();
+    let parts = stages.iter().skip(1).chain(conditions.iter().skip(1));
+    let edges: Vec<f64> = parts.map(|part| at(part.from_ns)).collect();
     let seconds = Seconds {
         until: rows.len() as f64,
         warm_up: at(phases.warm_up_ns),

@@ -310,6 +310,23 @@ pub(super) fn stages(page: &mut String, summary: &Summary) {
         return;
     }
     page.push_str("<h2>Stages of the load</h2>\n");
+    parts_of_time(page, &summary.stages, ["load", "ends at"]);
+}
+
+/// The parts of the run between changes of its network, each with what begins there.
+pub(super) fn conditions(page: &mut String, summary: &Summary) {
+    if summary.conditions.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Conditions of the network</h2>\n");
+    parts_of_time(page, &summary.conditions, ["what begins", "ends at"]);
+}
+
+fn parts_of_time(
+    page: &mut String,
+    parts: &[farfield_measure::summary::StageSummary],
+    [course, ends]: [&'static str; 2],
+) {
     let row = |stage: &farfield_measure::summary::StageSummary| {
         let part = &stage.steady;
         let errors = part.error_share.map(|share| (share, part.error_share_interval));
@@ -320,9 +337,9 @@ pub(super) fn stages(page: &mut String, summary: &Summary) {
         cells.splice(1..1, place);
         cells
     };
-    let rows: Vec<Vec<String>> = summary.stages.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = parts.iter().map(row).collect();
     let mut head = NAMED.to_vec();
-    head.splice(1..1, ["load", "ends at", "rate"]);
+    head.splice(1..1, [course, ends, "rate"]);
     table(page, &head, &rows);
 }
 

@@ -1,5 +1,5 @@
 //! Tables of parts of a run that have names: the flows of its users, the hosts that they ask, the stages of
-//! its load, and the classes of its clients.
+//! its load, the conditions of its network, and the classes of its clients.
 
 use super::{LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent, rate, time};
@@ -19,6 +19,20 @@ pub(super) fn stages(stages: &[StageSummary]) -> Vec<String> {
     let mut lines = vec![row("stage", names, "requests")];
     lines.extend(stages.iter().take(LINES_EACH).map(stage_row));
     end_table(lines, stages.len().saturating_sub(LINES_EACH))
+}
+
+/// A line for each part of the run between changes of its network, and a blank line behind them; nothing
+/// where it does not change.
+pub(super) fn conditions(conditions: &[StageSummary]) -> Vec<String> {
+    if conditions.is_empty() {
+        return Vec::new();
+    }
+    let names = ["from", "rate", "errors", "p50", "p99", "max"].map(str::to_owned);
+    let mut lines = vec![row("conditions", names, "requests")];
+    for own in conditions.iter().take(LINES_EACH) {
+        lines.push(part_row_at(&fit(&own.name, LABEL - 1), own.from_ns, &own.steady));
+    }
+    end_table(lines, conditions.len().saturating_sub(LINES_EACH))
 }
 
 /// A line for each flow of users, the first ones first, and a blank line behind them; nothing where there are
@@ -57,17 +71,20 @@ pub(super) fn classes(classes: &[ClassSummary]) -> Vec<String> {
 }
 
 fn stage_row(stage: &StageSummary) -> String {
-    let StageSummary { name, to_ns, steady, .. } = stage;
+    part_row_at(&fit(&stage.name, LABEL - 1), stage.to_ns, &stage.steady)
+}
+
+fn part_row_at(label: &str, at_ns: u64, steady: &PartSummary) -> String {
     let response = &steady.times.response;
     let columns = [
-        time(*to_ns),
+        time(at_ns),
         or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
         or_dash(steady.error_share, percent),
         quantile(response, Quantile::P50),
         quantile(response, Quantile::P99),
         or_dash(response.as_ref().map(|times| times.max_ns), time),
     ];
-    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
+    row(label, columns, &count(steady.requests))
 }
 
 fn part_row((name, steady): (&str, &PartSummary)) -> String {

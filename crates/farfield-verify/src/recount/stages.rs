@@ -10,10 +10,12 @@ use serde_json::Value;
 
 /// The stages that a scenario asked for; without one, those that the summary `said` has.
 pub fn stages(said: &Value, asked: Option<&[StageSpan]>) -> Vec<StageSpan> {
-    if let Some(asked) = asked {
-        return asked.to_vec();
-    }
-    let rows = said.get("stages").and_then(Value::as_array).into_iter().flatten();
+    asked.map_or_else(|| spans(said, "stages"), <[StageSpan]>::to_vec)
+}
+
+/// The parts of time that the summary has under `key`.
+pub fn spans(said: &Value, key: &str) -> Vec<StageSpan> {
+    let rows = said.get(key).and_then(Value::as_array).into_iter().flatten();
     let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let at = |row: &Value, key: &str| Instant::from_ns(row[key].as_u64().unwrap_or(0));
     let stage = |row: &Value| StageSpan {
@@ -40,6 +42,7 @@ impl<'a> Recount<'a> {
             flows: Vec::new(),
             hosts: Vec::new(),
             stages: Vec::new(),
+            conditions: Vec::new(),
             aside: SetAside::default(),
             ..*self
         })
@@ -52,6 +55,14 @@ impl<'a> Recount<'a> {
     }
 
     pub(super) fn expected_stages(&self) -> Expected {
+        self.expected_parts(&self.stages)
+    }
+
+    pub(super) fn expected_conditions(&self) -> Expected {
+        self.expected_parts(&self.conditions)
+    }
+
+    fn expected_parts(&self, parts: &[StageSpan]) -> Expected {
         let one = |stage: &StageSpan| {
             let own = self.stage(stage)?;
             Some(Expected::record([
@@ -62,9 +73,9 @@ impl<'a> Recount<'a> {
                 ("steady", PartCounts::part(&own, Which::Steady, Whose::All).expected(&own, None)),
             ]))
         };
-        match self.stages.is_empty() {
+        match parts.is_empty() {
             true => Expected::Nothing,
-            false => Expected::List(self.stages.iter().filter_map(one).collect()),
+            false => Expected::List(parts.iter().filter_map(one).collect()),
         }
     }
 }

@@ -355,7 +355,9 @@ grouped! {
 
 /// The overlay of a command that uses a scenario's network, and measures no load.
 pub fn network_alone(command: &str) -> Overlay {
-    Overlay::default().with("plane", command, "emulated").with("monitor", command, false)
+    let mut overlay = Overlay::default().with("plane", command, "emulated").with("monitor", command, false);
+    overlay.without_end();
+    overlay
 }
 
 #[cfg(test)]

@@ -114,6 +114,10 @@ fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &View, at: Instant, palet
         Phase::Counting => "measuring, to the last request".to_owned(),
         Phase::Draining => "draining: open requests may end".to_owned(),
     };
+    let words = match view.facts.changed(now) {
+        Some(changed) => cut(&format!("{words} · {}", safe(changed)), usize::from(area.width)),
+        None => words,
+    };
     let gauge = Gauge::default().ratio(view.facts.passed(now)).label(words).gauge_style(palette.first);
     frame.render_widget(gauge, area);
 }

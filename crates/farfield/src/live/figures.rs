@@ -22,6 +22,8 @@ pub struct RunFacts {
     pub measure_to: Instant,
     /// Virtual time passes, which the clock says nothing of.
     pub virtual_time: bool,
+    /// The instants at which conditions of the network change, with what begins there.
+    pub changes: Vec<(Instant, String)>,
 }
 
 impl RunFacts {
@@ -36,8 +38,14 @@ impl RunFacts {
             measure_from,
             measure_to: measure_from + settings.duration,
             virtual_time: plane == farfield_engine::PlaneKind::Simulated,
+            changes: changes_of(settings),
         }
     }
+}
+
+fn changes_of(settings: &RunSettings) -> Vec<(Instant, String)> {
+    let begins = settings.conditions().iter().skip(1);
+    begins.map(|span| (span.from, span.course.clone())).collect()
 }
 
 /// A phase of a run, and what is left of it.
@@ -71,6 +79,12 @@ impl RunFacts {
     pub fn ends_by_count(&self) -> bool {
         let RunFacts { measure_from, measure_to, .. } = *self;
         Window { measure_from, measure_to }.ends_by_count()
+    }
+
+    /// The latest change of the network's conditions by `now`, in words.
+    pub fn changed(&self, now: Instant) -> Option<&str> {
+        let past = self.changes.iter().rev().find(|(at, _)| *at <= now);
+        past.map(|(_, words)| words.as_str())
     }
 
     /// The share of warm-up and measured part that has passed at `now`; none of a load that ends by count.
@@ -131,6 +145,7 @@ mod tests {
             measure_from: at(1000),
             measure_to: at(5000),
             virtual_time: false,
+            changes: Vec::new(),
         };
         assert_eq!(facts.phase(at(0)), Phase::WarmUp(Duration::from_secs(1)));
         assert_eq!(facts.phase(at(1000)), Phase::Measuring(Duration::from_secs(4)));

@@ -43,6 +43,9 @@ pub struct RunLine {
     measure_from_ns: u64,
     measure_to_ns: u64,
     virtual_time: bool,
+    /// Instants at which the network changes, with what begins there.
+    #[serde(default)]
+    changes: Vec<(u64, String)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,6 +75,7 @@ impl RunLine {
             measure_from_ns: facts.measure_from.as_ns(),
             measure_to_ns: facts.measure_to.as_ns(),
             virtual_time: facts.virtual_time,
+            changes: facts.changes.iter().map(|(at, words)| (at.as_ns(), words.clone())).collect(),
         }
     }
 
@@ -84,6 +88,7 @@ impl RunLine {
             measure_from: Instant::from_ns(self.measure_from_ns),
             measure_to: Instant::from_ns(self.measure_to_ns),
             virtual_time: self.virtual_time,
+            changes: self.changes.into_iter().map(|(at, words)| (Instant::from_ns(at), words)).collect(),
         }
     }
 }

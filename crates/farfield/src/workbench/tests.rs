@@ -64,6 +64,7 @@ fn facts(text: &str) -> RunFacts {
         measure_from: at(1000),
         measure_to: at(11_000),
         virtual_time: false,
+        changes: Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rates and response times over the seconds of the run.
+//! Rates and response times over the seconds of the run, with a line where the network changes.
 //!
 //! A chart has fewer columns than a long run has seconds. Several seconds of a column show their largest
 //! value: a mean would hide what a reader looks for.
@@ -41,15 +41,16 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
         Curve { name: "p99", style: palette.second, of: |row| row.response_p99_ns },
         Curve { name: "median", style: palette.first, of: |row| row.response_p50_ns },
     ];
-    chart(frame, left, "requests", &rows, &rates, rate, palette);
-    chart(frame, right, "response", &rows, &responses, |value| time(value as u64), palette);
+    let marks: Vec<f64> = view.facts.changes.iter().map(|(at, _)| at.as_secs_f64()).collect();
+    chart(frame, left, "requests", (&rows, &marks), &rates, rate, palette);
+    chart(frame, right, "response", (&rows, &marks), &responses, |value| time(value as u64), palette);
 }
 
 fn chart(
     frame: &mut Frame<'_>,
     area: Rect,
     name: &str,
-    rows: &[&SeriesRow],
+    (rows, marks): (&[&SeriesRow], &[f64]),
     curves: &[Curve; 2],
     label: impl Fn(f64) -> String,
     palette: Palette,
@@ -72,13 +73,19 @@ fn chart(
         Span::styled(format!("▪ {}  ", curves[0].name), curves[0].style),
         Span::styled(format!("▪ {}", curves[1].name), curves[1].style),
     ]);
+    // A chart of one second has a width, too.
+    let span = [first.second as f64, (last.second as f64).max(first.second as f64 + 1.0)];
+    let marks = marks.iter().filter(|at| (span[0]..=span[1]).contains(at));
+    let marks: Vec<[(f64, f64); 2]> = marks.map(|at| [(*at, 0.0), (*at, top)]).collect();
+    let mark = |line| {
+        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(palette.faint).data(line)
+    };
     let datasets = curves.iter().zip(&points).map(|(curve, points)| {
         Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(curve.style).data(points)
     });
-    // A chart of one second has a width, too.
-    let span = [first.second as f64, (last.second as f64).max(first.second as f64 + 1.0)];
     let seconds = |at: f64| Span::styled(format!("{at:.0} s"), palette.faint);
     let values = |at: f64| Span::styled(label(at), palette.faint);
+    let datasets = marks.iter().map(|line| mark(&line[..])).chain(datasets);
     let chart = Chart::new(datasets.collect())
         .block(Block::new().title(title))
         .legend_position(None)

@@ -48,6 +48,7 @@ fn view() -> View {
         measure_from: at(1000),
         measure_to: at(11_000),
         virtual_time: false,
+        changes: Vec::new(),
     };
     let row = |second| SeriesRow {
         second,

@@ -1,0 +1,625 @@
+//! `[[network.change]]`: conditions that change while a run goes on, put on the links that are laid out.
+//!
+//! Each entry names links by whose they are: a class of clients, a server beside the first, a link that
+//! clients share or one of a topology. Repeats are written out here, and the run is cut where conditions
+//! change, so that each part has figures of its own.
+
+use crate::mistake::Mistake;
+use crate::network::NetworkSpec;
+use crate::scenario::Scenario;
+use farfield_base::{Duration, Instant, StageSpan, Window};
+use farfield_emulator::layout::Layout;
+use farfield_net::course::PIECES_MOST;
+use farfield_net::{LinkChange, LinkChangeSpec, LinkModel, LinkName, Topology};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use toml::Value;
+
+/// Parts of a run that are counted apart; the last of them lasts to its end.
+const PARTS_MOST: usize = 40;
+/// Times that an entry without `times` is repeated in a network whose end is not known.
+const REPEATS_WITHOUT_END: u32 = 10_000;
+
+/// `[[network.change]]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ChangeSpec {
+    /// Begin of the change, from the start of the run on.
+    pub at: Duration,
+    /// Time in which the new values are come to along a straight line; a step if absent.
+    #[serde(default, skip_serializing_if = "is_step")]
+    pub over: Duration,
+    /// Time after which the values before it come back; they stay if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "for")]
+    pub lasts: Option<Duration>,
+    /// Time from one such change to the next; it is made once if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// Number of such changes; as many as there is time for if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<NonZeroU32>,
+    /// The class whose clients' own links change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// The server beside the first whose own link changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The link of several clients, or of a topology, that changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkName>,
+    /// Round trip of the links of a class or a server, half of it each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// New values of the link towards the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<LinkChangeSpec>,
+    /// New values of the link from the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<LinkChangeSpec>,
+    /// New values of a class's second link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<PathChangeSpec>,
+    /// New values of `link`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<LinkChangeSpec>,
+}
+
+fn is_step(over: &Duration) -> bool {
+    over.is_zero()
+}
+
+/// New values of a link in both directions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct PathChangeSpec {
+    /// Round trip, half of it each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// Towards the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<LinkChangeSpec>,
+    /// From the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<LinkChangeSpec>,
+}
+
+/// One direction of links that change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// A class's clients' own links, by the class's place: the first or the second, up or down.
+    Class { class: usize, is_core: bool, is_up: bool },
+    /// A link by its name.
+    Link(LinkName),
+}
+
+/// A change of one direction of links, at one instant.
+#[derive(Debug, Clone)]
+struct PlannedChange {
+    /// The key of the values.
+    key: String,
+    change: LinkChange,
+}
+
+/// All changes, by what they change, in order of their instants.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    targets: BTreeMap<Target, Vec<PlannedChange>>,
+    conditions: Vec<StageSpan>,
+}
+
+/// The end of a network's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The end of the run.
+    At(Instant),
+    /// The end is not known: a shell, a route, a run of so many requests.
+    Unknown,
+}
+
+impl Scenario {
+    /// The end of the network's time.
+    pub(crate) fn end_of_network(&self) -> End {
+        let by_count = self.run.requests.is_some() || self.run.sessions.is_some();
+        let length = self.run.measured_part();
+        if self.has_no_end || by_count && length >= Window::BY_COUNT {
+            return End::Unknown;
+        }
+        End::At(Instant::ZERO + self.run.warm_up + length)
+    }
+}
+
+impl Changes {
+    /// The changes that `spec` has, for a network that ends at `end`.
+    ///
+    /// # Errors
+    /// The first mistake: a name that nothing has, an instant past the end, an entry that changes nothing.
+    pub fn of(spec: &NetworkSpec, end: End) -> Result<Changes, Mistake> {
+        let mut changes = Changes::default();
+        let mut marks: BTreeMap<Instant, Vec<String>> = BTreeMap::new();
+        for (place, own) in spec.change.iter().enumerate() {
+            let key = format!("network.change[{place}]");
+            let moments = moments(&key, own, end)?;
+            let parts = parts(&key, own, spec)?;
+            let words = in_words(own, spec);
+            for LinkChange { at, over, back_at, .. } in &moments {
+                let mut mark = |at: Instant, words: String| marks.entry(at).or_default().push(words);
+                let to = if over.is_zero() { "" } else { " begins" };
+                mark(*at, format!("{words}{to}"));
+                if !over.is_zero() {
+                    mark(*at + *over, format!("{words} reached"));
+                }
+                if let Some(at) = back_at {
+                    mark(*at, format!("{} as before", whose(own, spec)));
+                }
+            }
+            for (target, own_key, to) in parts {
+                let change = |moment: &LinkChange| PlannedChange {
+                    key: own_key.clone(),
+                    change: LinkChange { to: to.clone(), ..moment.clone() },
+                };
+                changes.targets.entry(target).or_default().extend(moments.iter().map(change));
+            }
+        }
+        for own in changes.targets.values_mut() {
+            own.sort_by_key(|own| own.change.at);
+            if own.len() > PIECES_MOST {
+                let sentence = format!("this changes more than {PIECES_MOST} times; repeat fewer times");
+                return Err(Mistake::at(own[0].key.clone(), sentence));
+            }
+        }
+        changes.conditions = conditions(&marks);
+        Ok(changes)
+    }
+
+    /// The parts of the run between changes; none without changes.
+    pub fn conditions(&self) -> &[StageSpan] {
+        &self.conditions
+    }
+
+    /// Puts changes on the links of a topology.
+    ///
+    /// # Errors
+    /// If a link is not there, or cannot change so.
+    pub fn put_on_topology(&mut self, topology: &mut Topology<Arc<LinkModel>>) -> Result<(), Mistake> {
+        let named: Vec<(LinkName, _)> = topology
+            .edges()
+            .map(|(id, edge)| {
+                let name = |node| topology.node(node).name.clone();
+                (LinkName::Between { from: name(edge.from), to: name(edge.to) }, id)
+            })
+            .collect();
+        for (target, own) in std::mem::take(&mut self.targets) {
+            let Target::Link(name) = &target else { continue };
+            let link = named.iter().find(|(other, _)| other == name);
+            let Some((_, id)) = link else {
+                let sentence = format!("there is no link `{name}` in the topology; name one of its `links`");
+                return Err(Mistake::at(entry_of(&own[0].key, "link"), sentence));
+            };
+            let model = topology.link_mut(*id);
+            *model = changing(model, &own)?;
+        }
+        Ok(())
+    }
+
+    /// Puts changes on the links of classes, of servers, and of all clients.
+    ///
+    /// # Errors
+    /// If a link is not there, or cannot change so.
+    pub fn put_on_layout(self, layout: &mut Layout) -> Result<(), Mistake> {
+        for (target, own) in self.targets {
+            let network = &mut layout.network;
+            let model = match &target {
+                Target::Class { class, is_core, is_up } => {
+                    let class = &mut network.classes[*class];
+                    let links = if *is_up { &mut class.up } else { &mut class.down };
+                    // The client's end is the first on the way up, and the last on the way down.
+                    let far = if *is_up { links.len().checked_sub(1) } else { Some(0) };
+                    let near = if *is_up { Some(0) } else { links.len().checked_sub(1) };
+                    let place = if *is_core { far.filter(|_| links.len() > 1) } else { near };
+                    place.and_then(|place| links.get_mut(place))
+                }
+                Target::Link(name) => {
+                    let place = layout.links.iter().position(|other| other == name);
+                    place.map(|place| &mut network.shared[place])
+                }
+            };
+            let Some(model) = model else {
+                let key = &own[0].key;
+                return Err(match target {
+                    Target::Class { .. } => {
+                        Mistake::at(key.clone(), "the class has no `core`; write one in it")
+                    }
+                    Target::Link(LinkName::SharedUp | LinkName::SharedDown) => {
+                        Mistake::at(entry_of(key, "link"), "no link is shared; write `network.shared`")
+                    }
+                    Target::Link(name) => {
+                        let sentence =
+                            format!("there is no link `{name}`; give the server one, or name another");
+                        Mistake::at(key.clone(), sentence)
+                    }
+                });
+            };
+            *model = changing(model, &own)?;
+        }
+        layout.measure_round_trips();
+        Ok(())
+    }
+}
+
+/// The key of an entry's value `part`, for the key of another of its values.
+fn entry_of(key: &str, part: &str) -> String {
+    let entry = key.split_once(']').map_or(key, |(entry, _)| entry);
+    format!("{entry}].{part}")
+}
+
+fn changing(model: &LinkModel, own: &[PlannedChange]) -> Result<Arc<LinkModel>, Mistake> {
+    let changes: Vec<LinkChange> = own.iter().map(|own| own.change.clone()).collect();
+    let model = model.changing(&changes);
+    model.map(Arc::new).map_err(|error| Mistake::at(format!("{}.{}", own[error.nth].key, error.key), error))
+}
+
+/// The instants of an entry, with nothing to change yet.
+fn moments(key: &str, own: &ChangeSpec, end: End) -> Result<Vec<LinkChange>, Mistake> {
+    let refuse = |part: &str, sentence: String| Err(Mistake::at(format!("{key}.{part}"), sentence));
+    let ChangeSpec { at, over, lasts, every, times, .. } = *own;
+    if let Some(lasts) = lasts
+        && (lasts < over || lasts.is_zero())
+    {
+        return refuse(
+            "for",
+            format!("after {lasts} it is not there yet, for it takes `over` {over}; write a longer time"),
+        );
+    }
+    if times.is_some() && every.is_none() {
+        return refuse(
+            "times",
+            "without `every` nothing is repeated; write how often, such as every = \"15s\"".to_owned(),
+        );
+    }
+    if every.is_some_and(Duration::is_zero) {
+        return refuse("every", "0s is no time between changes; write one such as \"15s\"".to_owned());
+    }
+    let first = Instant::ZERO + at;
+    let past = |at: Instant| matches!(end, End::At(end) if at >= end);
+    let length = match end {
+        End::At(end) => end.since(Instant::ZERO).to_string(),
+        End::Unknown => String::new(),
+    };
+    if past(first) {
+        return refuse(
+            "at",
+            format!(
+                "the run has ended by {at}: it lasts {length} with its warm-up; write an earlier instant, or a longer `run.duration`"
+            ),
+        );
+    }
+    let most = times.map_or(REPEATS_WITHOUT_END, NonZeroU32::get);
+    let count = if every.is_some() { most.min(PIECES_MOST as u32 + 1) } else { 1 };
+    let mut moments = Vec::new();
+    for nth in 0..count {
+        let at = first + every.unwrap_or_default().times(nth.into());
+        if past(at) {
+            if times.is_some() {
+                let sentence = format!(
+                    "the run has ended before the last of {count}, it lasts {length} with its warm-up; write fewer, or a longer `run.duration`"
+                );
+                return refuse("times", sentence);
+            }
+            break;
+        }
+        let back_at = lasts.map(|lasts| at + lasts);
+        moments.push(LinkChange { at, over, back_at, to: LinkChangeSpec::default() });
+    }
+    Ok(moments)
+}
+
+/// The links of an entry, each with the key of its values, and these.
+fn parts(
+    key: &str,
+    own: &ChangeSpec,
+    spec: &NetworkSpec,
+) -> Result<Vec<(Target, String, LinkChangeSpec)>, Mistake> {
+    let refuse = |part: &str, sentence: &str| Err(Mistake::at(format!("{key}.{part}"), sentence));
+    if let Some(link) = &own.link {
+        if let Some(part) = beside_link(own) {
+            return refuse(part, "the values of a `link` are in `set`; remove this key");
+        }
+        let set = own.set.clone().filter(|set| *set != LinkChangeSpec::default());
+        let Some(set) = set else {
+            return Err(Mistake::at(
+                key,
+                "this changes nothing; write `set`, such as set = { rate = \"1Mbit\" }",
+            ));
+        };
+        return Ok(vec![(Target::Link(link.clone()), format!("{key}.set"), set)]);
+    }
+    if own.set.is_some() {
+        return refuse("set", "these are the values of a `link`; name one, or write `up` and `down`");
+    }
+    let is_drawn = spec.topology.is_some() || spec.backbone.is_some();
+    if is_drawn {
+        let sentence = "links are those of the topology; name one with `link`, and write `set`";
+        return Err(Mistake::at(key, sentence));
+    }
+    let target: Box<dyn Fn(bool, bool) -> Target> = match (&own.class, &own.server) {
+        (Some(_), Some(_)) => {
+            return refuse("server", "one entry changes a class or a server; write two entries");
+        }
+        (None, Some(server)) => {
+            if !spec.server.iter().any(|other| other.name == *server) {
+                let names: Vec<&str> = spec.server.iter().map(|own| own.name.as_str()).collect();
+                let there = if names.is_empty() {
+                    "none beside that of `[server]`".to_owned()
+                } else {
+                    names.join(", ")
+                };
+                return refuse("server", &format!("there is no server `{server}`; there are {there}"));
+            }
+            if own.core.is_some() {
+                return refuse("core", "a server has one link; write `up` and `down`");
+            }
+            let ends = ("network".to_owned(), server.clone());
+            Box::new(move |_, is_up| {
+                let (from, to) = if is_up { ends.clone() } else { (ends.1.clone(), ends.0.clone()) };
+                Target::Link(LinkName::Between { from, to })
+            })
+        }
+        (class, None) => {
+            let class = place_of(class.as_deref(), spec)
+                .map_err(|sentence| Mistake::at(format!("{key}.class"), sentence))?;
+            Box::new(move |is_core, is_up| Target::Class { class, is_core, is_up })
+        }
+    };
+    let core = own.core.clone().unwrap_or_default();
+    let mut parts = directions(key, false, (own.rtt, own.up.clone(), own.down.clone()), &*target)?;
+    parts.extend(directions(&format!("{key}.core"), true, (core.rtt, core.up, core.down), &*target)?);
+    if parts.is_empty() {
+        let sentence =
+            "this changes nothing; write `rtt`, `up` or `down`, such as down = { rate = \"1Mbit\" }";
+        return Err(Mistake::at(key, sentence));
+    }
+    Ok(parts)
+}
+
+/// The first key that is not of an entry with `link`.
+fn beside_link(own: &ChangeSpec) -> Option<&'static str> {
+    let written = [
+        ("class", own.class.is_some()),
+        ("server", own.server.is_some()),
+        ("rtt", own.rtt.is_some()),
+        ("up", own.up.is_some()),
+        ("down", own.down.is_some()),
+        ("core", own.core.is_some()),
+    ];
+    written.into_iter().find(|(_, is_written)| *is_written).map(|(key, _)| key)
+}
+
+/// The place of a class; that of the only class if none is named.
+fn place_of(class: Option<&str>, spec: &NetworkSpec) -> Result<usize, String> {
+    let names: Vec<&str> = match &spec.class[..] {
+        [] => vec!["clients"],
+        classes => classes.iter().map(|class| class.name.as_str()).collect(),
+    };
+    match class {
+        None if names.len() == 1 => Ok(0),
+        None => Err(format!("name the class that changes; there are {}", names.join(", "))),
+        Some(class) => names
+            .iter()
+            .position(|name| *name == class)
+            .ok_or_else(|| format!("there is no class `{class}`; there are {}", names.join(", "))),
+    }
+}
+
+type Directions = (Option<Duration>, Option<LinkChangeSpec>, Option<LinkChangeSpec>);
+
+/// Both directions of a link, as far as they change.
+fn directions(
+    key: &str,
+    is_core: bool,
+    (rtt, up, down): Directions,
+    target: &dyn Fn(bool, bool) -> Target,
+) -> Result<Vec<(Target, String, LinkChangeSpec)>, Mistake> {
+    let delayed = |link: &Option<LinkChangeSpec>| link.as_ref().is_some_and(|link| link.delay.is_some());
+    if rtt.is_some() && (delayed(&up) || delayed(&down)) {
+        let sentence = "a direction has a `delay` of its own; remove that or `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), sentence));
+    }
+    let half = rtt.map(|rtt| Duration::from_ns(rtt.as_ns() / 2));
+    let mut parts = Vec::new();
+    for (is_up, written, delay) in
+        [(true, up, half), (false, down, rtt.zip(half).map(|(rtt, half)| rtt - half))]
+    {
+        let mut values = written.clone().unwrap_or_default();
+        values.delay = values.delay.or(delay);
+        if values == LinkChangeSpec::default() {
+            continue;
+        }
+        let name = if is_up { "up" } else { "down" };
+        // A key that is not written has no line; its `rtt` has.
+        let own_key = if written.is_some() { format!("{key}.{name}") } else { key.to_owned() };
+        parts.push((target(is_core, is_up), own_key, values));
+    }
+    Ok(parts)
+}
+
+/// The name of what an entry changes.
+fn whose(own: &ChangeSpec, spec: &NetworkSpec) -> String {
+    match (&own.link, &own.server, &own.class) {
+        (Some(link), ..) => link.to_string(),
+        (None, Some(server), _) => server.clone(),
+        (None, None, Some(class)) => class.clone(),
+        (None, None, None) => spec.class.first().map_or("clients", |class| class.name.as_str()).to_owned(),
+    }
+}
+
+/// The new values of an entry in words: `mobile: down rate 1Mbit, delay 80ms`.
+fn in_words(own: &ChangeSpec, spec: &NetworkSpec) -> String {
+    let values = |link: &LinkChangeSpec| -> String {
+        let Ok(Value::Table(table)) = Value::try_from(link) else { return String::new() };
+        let word = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => format!("{key} {text}"),
+            Value::Table(_) => format!("another {key}"),
+            other => format!("{key} {other}"),
+        };
+        table.iter().map(word).collect::<Vec<_>>().join(", ")
+    };
+    let direction = |name: &str, link: &Option<LinkChangeSpec>| {
+        link.as_ref().map(|link| format!("{name}{}", values(link)))
+    };
+    let rtt = own.rtt.map(|rtt| format!("rtt {rtt}"));
+    let core = own.core.clone().unwrap_or_default();
+    let core_rtt = core.rtt.map(|rtt| format!("core rtt {rtt}"));
+    let parts = [
+        rtt,
+        direction("up ", &own.up),
+        direction("down ", &own.down),
+        core_rtt,
+        direction("core up ", &core.up),
+        direction("core down ", &core.down),
+        direction("", &own.set),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}: {}", whose(own, spec), parts.join("; "))
+}
+
+/// The parts of a run between the instants of `marks`, each with what begins there; the last has no end.
+fn conditions(marks: &BTreeMap<Instant, Vec<String>>) -> Vec<StageSpan> {
+    if marks.is_empty() {
+        return Vec::new();
+    }
+    let mut begins: Vec<(Instant, String)> = Vec::new();
+    if !marks.contains_key(&Instant::ZERO) {
+        begins.push((Instant::ZERO, "as at first".to_owned()));
+    }
+    let mark = |(at, words): (&Instant, &Vec<String>)| {
+        let distinct: BTreeSet<&str> = words.iter().map(String::as_str).collect();
+        (*at, distinct.into_iter().collect::<Vec<_>>().join("; "))
+    };
+    begins.extend(marks.iter().map(mark));
+    begins.truncate(PARTS_MOST);
+    let ends: Vec<Instant> = begins.iter().skip(1).map(|(at, _)| *at).chain([Instant::MAX]).collect();
+    let part = |(nth, ((from, course), to))| StageSpan { name: format!("{}", nth + 1), course, from, to };
+    begins.into_iter().zip(ends).enumerate().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlay::Overlay;
+    use crate::{RunPlan, from_text};
+    use std::path::Path;
+
+    fn read_with(text: &str, flags: &Overlay) -> Result<RunPlan, String> {
+        let head = "plane = 'simulated'\nload = { model = 'closed', users = 4 }\n";
+        let text = format!("{head}run = {{ warm-up = '1s', duration = '60s' }}\n{text}\n");
+        from_text(&text, Some(Path::new("s.toml")), flags).map_err(|error| error.to_string())
+    }
+
+    fn read(text: &str) -> Result<RunPlan, String> {
+        read_with(text, &Overlay::default())
+    }
+
+    const CLASSES: &str = "[[network.class]]\nname = 'dsl'\naccess = 'dsl'\n[[network.class]]\nname = 'mobile'\n\
+                           rtt = '60ms'\n[network.shared]\nup = { rate = '1Gbit' }\ndown = { rate = '1Gbit' }\n";
+
+    fn at(secs: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(secs)
+    }
+
+    #[test]
+    fn changes_find_their_links() {
+        let text = "[[network.change]]\nat = '10s'\nclass = 'dsl'\ndown = { rate = '1Mbit' }\nrtt = '100ms'\n\
+                    [[network.change]]\nat = '20s'\nlink = 'shared.down'\nset = { delay = '5ms' }\n";
+        let plan = read(&format!("{CLASSES}{text}")).expect("changes");
+        let network = plan.network().expect("a network");
+        let dsl = &network.plan.classes[0];
+        assert!(dsl.up[0].changes() && dsl.down[0].changes() && !network.plan.classes[1].up[0].changes());
+        let later = network.plan.frozen(at(30));
+        assert_eq!(later.classes[0].up[0].propagation(), Duration::from_ms(50));
+        assert_eq!(later.classes[0].down[0].speed().mean_bits(), Some(1e6));
+        assert_eq!(later.shared[1].propagation(), Duration::from_ms(5));
+        assert_eq!(network.round_trips.least, Duration::from_ms(20), "of dsl at first");
+        assert_eq!(network.round_trips.largest, Duration::from_ms(105), "of dsl in the end");
+        let words: Vec<(&str, &str)> =
+            network.conditions.iter().map(|own| (own.name.as_str(), own.course.as_str())).collect();
+        let expected =
+            [("1", "as at first"), ("2", "dsl: rtt 100ms; down rate 1Mbit"), ("3", "shared.down: delay 5ms")];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn an_outage_is_repeated_until_the_end() {
+        let text = "[[network.change]]\nat = '5s'\nfor = '1s'\nevery = '15s'\nup = { loss = '100%' }\n";
+        let plan = read(text).expect("changes");
+        let network = plan.network().expect("a network");
+        let lost = |secs: u64| network.plan.frozen(at(secs)).classes[0].up[0].lost_share();
+        let found: Vec<u64> = (0..80).filter(|secs| lost(*secs) > 0.5).collect();
+        assert_eq!(found, [5, 20, 35, 50]);
+        assert_eq!(network.conditions.len(), 9);
+        // A shell has no end.
+        let mut flags = Overlay::default();
+        flags.without_end();
+        let plan = read_with(text, &flags).expect("changes");
+        let link = &plan.network().expect("a network").plan.frozen(at(5 + 15 * 9_999)).classes[0].up[0];
+        assert!(link.lost_share() > 0.5);
+    }
+
+    #[test]
+    fn a_link_of_a_topology_changes_whoever_takes_it() {
+        let topology = "[network.topology]\nserver = 'www'\nhosts = ['www', 'a', 'b']\nrouters = ['core']\n\
+                        links = [{ from = 'www', to = 'core', link = { rate = '1Gbit', delay = '1ms' } }, \
+                        { from = 'core', to = 'a', link = { rate = '8Mbit' } }, \
+                        { from = 'core', to = 'b', link = { rate = '8Mbit' } }]\n";
+        let change = |from: &str, to: &str| {
+            let text = "[[network.change]]\nat = '5s'\nset = { rate = '1Mbit' }\nlink = ";
+            read(&format!("{topology}{text}{{ from = '{from}', to = '{to}' }}"))
+        };
+        for (from, to) in [("core", "a"), ("www", "core")] {
+            let plan = change(from, to).expect("a link");
+            let network = &plan.network().expect("a network").plan;
+            let own = network.classes.iter().flat_map(|class| class.up.iter().chain(&class.down));
+            let changing = own.chain(&network.shared).filter(|link| link.changes()).count();
+            assert_eq!(changing, 1, "{from} to {to}");
+        }
+        let sentence = change("a", "b").expect_err("no such link");
+        assert!(sentence.contains("change[0].link") && sentence.contains("`a to b`"), "{sentence}");
+    }
+
+    #[test]
+    fn mistakes_say_where_and_what_would_do() {
+        let refuse = |text: &str, parts: &[&str]| {
+            let text = format!("{CLASSES}[[network.change]]\n{text}");
+            let sentence = read(&text).expect_err(&text);
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        let key = "network.change[0]";
+        refuse("at = '5s'\nclass = 'dls'\nrtt = '1s'", &["s.toml:14", key, ".class", "`dls`", "dsl, mobile"]);
+        refuse("at = '5s'\nrtt = '1s'", &["name the class", "dsl, mobile"]);
+        refuse("at = '61s'\nclass = 'dsl'\nrtt = '1s'", &[".at", "61s", "run.duration"]);
+        refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nevery = '30s'\ntimes = 3", &[".times", "run.duration"]);
+        refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\ntimes = 3", &[".times", "every"]);
+        refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nevery = '0s'", &[".every"]);
+        refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '2s'\nfor = '1s'", &[".for", "longer"]);
+        refuse(
+            "at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '20s'\nevery = '10s'",
+            &["still changing at 15s"],
+        );
+        refuse("at = '5s'\nclass = 'dsl'", &[key, "changes nothing"]);
+        refuse(
+            "at = '5s'\nclass = 'mobile'\ndown = { rate = '1Mbit' }",
+            &["down.rate", "no `rate` to begin"],
+        );
+        refuse("at = '5s'\nclass = 'dsl'\ncore = { rtt = '1s' }", &["no `core`"]);
+        refuse("at = '5s'\nserver = 'db'\nrtt = '1s'", &[".server", "`db`"]);
+        refuse("at = '5s'\nlink = 'shared.up'\nup = { rate = '1Mbit' }", &[".up", "`set`"]);
+        refuse("at = '5s'\nlink = 'shared.up'", &[key, "`set`"]);
+        refuse("at = '5s'\nset = { rate = '1Mbit' }", &[".set", "`link`"]);
+        refuse("at = '5s'\nclass = 'dsl'\ndown = { rte = '1Mbit' }", &["rte", "rate"]);
+        refuse("class = 'dsl'\nrtt = '1s'", &["`at`"]);
+        refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\ndown = { delay = '1s' }", &[".rtt"]);
+    }
+}
