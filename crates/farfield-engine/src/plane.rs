@@ -59,6 +59,17 @@ impl PlaneKind {
     }
 }
 
+impl Plane {
+    /// The parts of a run between changes of its network; none where it does not change.
+    pub fn conditions(&self) -> &[StageSpan] {
+        match self {
+            Plane::Sockets(_) => &[],
+            Plane::Emulated(plane) => &plane.network.conditions,
+            Plane::Simulated(plane) => &plane.network.conditions,
+        }
+    }
+}
+
 impl<S, E, M> Plane<S, E, M> {
     /// The kind of the plane.
     pub fn kind(&self) -> PlaneKind {

@@ -25,7 +25,7 @@ use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use ended::{FinishedRun, ReadingsBefore};
 use farfield_base::random::Seed;
-use farfield_base::{Bytes, Duration, Instant, Part, StageSpan, Window};
+use farfield_base::{Bytes, Duration, Instant, Part, Window};
 use farfield_http::tls;
 use farfield_measure::hosts::HostLabel;
 use farfield_measure::parts::PartLabel;
@@ -476,17 +476,8 @@ impl RunSettings {
             .ignoring_unfinished(self.ignores_unfinished)
             .counting_stalls(self.events.stall)
             .in_stages(stages)
-            .in_conditions(self.conditions())
+            .in_conditions(self.plane.conditions())
             .with_arriving_sessions(sessions_arrive)
-    }
-
-    /// The parts of the run between changes of its network; none where it does not change.
-    pub fn conditions(&self) -> &[StageSpan] {
-        match &self.plane {
-            Plane::Sockets(_) => &[],
-            Plane::Emulated(plane) => &plane.network.conditions,
-            Plane::Simulated(plane) => &plane.network.conditions,
-        }
     }
 
     /// The mean number of arrivals of all flows whose users arrive, from `from` to `to`, if it is known.
