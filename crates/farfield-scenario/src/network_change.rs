@@ -18,7 +18,7 @@ use std::sync::Arc;
 use toml::Value;
 
 /// Parts of a run that are counted apart; the last of them lasts to its end.
-const PARTS_MOST: usize = 40;
+const PARTS_MOST: usize = 20;
 /// Times that an entry without `times` is repeated in a network whose end is not known.
 const REPEATS_WITHOUT_END: u32 = 10_000;
 

@@ -91,7 +91,7 @@ fn mistakes_say_where_and_what_would_do() {
         }
     };
     let key = "network.change[0]";
-    refuse("at = '5s'\nclass = 'dls'\nrtt = '1s'", &["s.toml:14", key, ".class", "`dls`", "dsl, mobile"]);
+    refuse("at = '5s'\nclass = 'dls'\nrtt = '1s'", &["s.toml:15", key, ".class", "`dls`", "dsl, mobile"]);
     refuse("at = '5s'\nrtt = '1s'", &["name the class", "dsl, mobile"]);
     refuse("at = '61s'\nclass = 'dsl'\nrtt = '1s'", &[".at", "61s", "run.duration"]);
     refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nevery = '30s'\ntimes = 3", &[".times", "run.duration"]);

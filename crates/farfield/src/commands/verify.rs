@@ -465,6 +465,7 @@ fn path_delays(scenario: &Scenario) -> Vec<PathDelay> {
         && network.backbone.is_none()
         && network.topology.is_none()
         && network.cross_traffic.is_empty()
+        && network.change.is_empty()
         && network.server.is_empty();
     let delay = |rtt: Option<Duration>| {
         let (whole, half) = (rtt?.as_ns(), rtt?.as_ns() / 2);
