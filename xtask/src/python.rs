@@ -7,8 +7,9 @@ use xtask::system;
 
 /// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, a load
 /// generator that they are tested beside, and what the tests of the Python package want: its plugin's pytest,
-/// its types' mypy, and the plots of its pages; and Kubernetes' schemas.
-const READERS: [&str; 11] = [
+/// its types' mypy, and the plots of its pages; Kubernetes' schemas; and the reference library of RFC 9971, which
+/// searches for capacity are held against, in the version whose classes of loads are in the tests.
+const READERS: [&str; 12] = [
     "pandas",
     "pyarrow",
     "duckdb",
@@ -20,6 +21,7 @@ const READERS: [&str; 11] = [
     "mypy",
     "matplotlib",
     "kubernetes-validate",
+    "MLRsearch==1.2.1",
 ];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
@@ -77,6 +79,7 @@ pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
 }
 
 fn can_import(python: &Path) -> bool {
-    let import = format!("import {}", READERS.join(", ").replace('-', "_"));
+    let modules = READERS.map(|package| package.split("==").next().unwrap_or(package));
+    let import = format!("import {}", modules.join(", ").replace('-', "_"));
     Command::new(python).args(["-c", &import]).output().is_ok_and(|output| output.status.success())
 }

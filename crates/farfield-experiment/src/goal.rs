@@ -4,6 +4,7 @@
 //! number of requests, and what falls with load, such as a rate, is no goal: short trials would keep the one,
 //! and any load break the other.
 
+use crate::needs::Needs;
 use farfield_base::Duration;
 use farfield_measure::threshold::ThresholdError;
 use farfield_measure::verdict::LimitUnit;
@@ -52,6 +53,17 @@ impl Goals {
     pub fn longest_time(&self) -> Option<Duration> {
         let times = self.0.iter().filter(|goal| goal.unit() == LimitUnit::Ns);
         times.map(|goal| Duration::from_ns(goal.limit() as u64)).max()
+    }
+
+    /// Conditions on the length of trials, which become no longer than `length_max` for their requests.
+    pub fn needs(&self, length_max: Duration) -> Needs {
+        let is_timed = |(_, goal): &(usize, &Threshold)| goal.unit() == LimitUnit::Ns;
+        Needs {
+            requests: self.0.iter().map(Threshold::requests_needed).max().unwrap_or(1),
+            limit: self.longest_time().unwrap_or(Duration::ZERO),
+            timed: self.0.iter().enumerate().filter(is_timed).map(|(place, _)| place).collect(),
+            length_max,
+        }
     }
 
     /// The goals in words: `p99<200ms, errors<0.1%`.

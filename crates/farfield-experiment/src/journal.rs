@@ -41,6 +41,8 @@ pub enum Made {
         /// The generator had no more to give.
         is_full: bool,
     },
+    /// Too few requests were due in it to judge by.
+    TooShort,
 }
 
 /// All trials so far.
@@ -94,8 +96,13 @@ impl<'a> Journal<'a> {
             let observed = self.runner.run(&trial)?;
             let validity = observed.validity.clone();
             self.records.push(TrialRecord::of(trial, observed));
-            let Validity::Invalid { cause, is_full } = validity else {
-                return Ok(Made::Counted(self.records.len() - 1));
+            let (cause, is_full) = match validity {
+                Validity::Valid | Validity::Overwhelmed { .. } => {
+                    return Ok(Made::Counted(self.records.len() - 1));
+                }
+                // With another seed it would be as short.
+                Validity::TooShort { .. } => return Ok(Made::TooShort),
+                Validity::Invalid { cause, is_full } => (cause, is_full),
             };
             attempts += 1;
             if attempts < if is_full { ATTEMPTS_FULL } else { ATTEMPTS_DISTURBED } {
@@ -143,6 +150,18 @@ impl<'a> Journal<'a> {
     /// The trials that count and are at least so long.
     pub fn full(&self, length: Duration) -> impl Iterator<Item = &TrialRecord> {
         self.records.iter().filter(move |record| record.counts() && record.length() >= length)
+    }
+
+    /// Requests that were due a second in the longest trial with the highest load up to this one; with a lower
+    /// load than any, in proportion.
+    pub fn requests_per_s(&self, load: f64) -> Option<f64> {
+        let rate = |record: &TrialRecord| record.observed.requests as f64 / record.length().as_secs_f64();
+        let order = |a: &&TrialRecord, b: &&TrialRecord| {
+            a.load.total_cmp(&b.load).then(a.length_ns.cmp(&b.length_ns))
+        };
+        let below = self.records.iter().filter(|record| record.load <= load).max_by(order);
+        let above = || self.records.iter().min_by(order);
+        below.map(rate).or_else(|| above().map(|record| rate(record) * load / record.load))
     }
 
     /// Observations of the trial at a place.

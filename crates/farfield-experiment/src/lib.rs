@@ -15,6 +15,7 @@ pub mod crossing;
 pub mod goal;
 mod journal;
 pub mod limit;
+mod needs;
 pub mod peak;
 pub mod report;
 pub mod search;
@@ -24,6 +25,7 @@ pub mod trial;
 pub mod warm_up;
 
 pub use goal::{Goals, GoalsError};
+pub use needs::Needs;
 pub use report::{Answer, CapacityReport, CurvePoint, Throughput};
 pub use search::{SearchPlan, search};
 pub use trial::{Design, GoalReading, Observed, Runner, Stop, Trial, Validity};

@@ -43,6 +43,10 @@ pub struct Offered {
     pub by_server: bool,
     /// True if something else disturbed a run, which says nothing of the load.
     pub disturbed: bool,
+    /// Requests that were due a second, of all of them, where these come by themselves; null where users wait
+    /// for replies.
+    #[serde(default)]
+    pub due_per_s: Option<f64>,
     /// Whole replies a second, of all of them.
     pub replies_per_s: f64,
     /// The median response time, of several generators the highest; null if there is none.
@@ -53,7 +57,12 @@ pub struct Offered {
 
 impl Offered {
     fn is_same(&self, other: &Offered) -> bool {
-        let rates = (self.replies_per_s / other.replies_per_s - 1.0).abs() <= SAME_RATE;
+        let near = |one: f64, two: f64| (one / two - 1.0).abs() <= SAME_RATE;
+        // In one second more are due than in another, which is not the generator's doing.
+        let rates = match self.due_per_s.zip(other.due_per_s) {
+            Some((one, two)) => near(self.replies_per_s / one, other.replies_per_s / two),
+            None => near(self.replies_per_s, other.replies_per_s),
+        };
         let medians = self.median_ns.zip(other.median_ns).is_none_or(|(one, two)| {
             (one - two).abs() <= SAME_MEDIAN_NS || (one / two).max(two / one) <= SAME_MEDIAN
         });
@@ -117,6 +126,54 @@ pub fn limit(
             return Ok(LimitReport { load: None, because, offered: search.offered });
         }
     }
+}
+
+/// A load at which one generator is held against two.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorCheck {
+    /// The load; null if none was offered.
+    pub load: Option<f64>,
+    /// True if two generators get the same there as one; null where that is not known.
+    pub is_same: Option<bool>,
+    /// Why they do not, or why it is not known, as a clause; null where they get the same.
+    pub because: Option<String>,
+}
+
+impl GeneratorCheck {
+    /// Of a search whose generator was not checked.
+    pub fn not_made(because: &str) -> GeneratorCheck {
+        GeneratorCheck { load: None, is_same: None, because: Some(because.to_owned()) }
+    }
+}
+
+/// Holds one generator against two at a load, in about `budget_s` seconds.
+///
+/// # Errors
+/// If it was interrupted, or a run could not be made.
+pub fn check(load: f64, budget_s: f64, generators: &mut dyn Generators) -> Result<GeneratorCheck, Stop> {
+    let mut search = LimitSearch { budget_s, generators, offered: Vec::new() };
+    let known = |is_same: Option<bool>, because: Option<String>| GeneratorCheck {
+        load: Some(load),
+        is_same,
+        because,
+    };
+    let one = search.offer(load, 1)?;
+    let two = if one.cause.is_some() { None } else { Some(search.offer(load, 2)?) };
+    let failed = [Some(&one), two.as_ref()].into_iter().flatten().find_map(|offered| {
+        let cause = offered.cause.as_ref()?;
+        Some((cause, offered.by_server, offered.disturbed, offered.generators))
+    });
+    Ok(match failed {
+        Some((cause, _, true, _)) => known(None, Some(format!("its runs were disturbed ({cause})"))),
+        Some((cause, true, _, _)) => {
+            known(None, Some(format!("farfield's own server was full before it ({cause})")))
+        }
+        // Two share this machine, and may be full where one is not.
+        Some((cause, _, _, 2)) => known(None, Some(format!("two of them are full ({cause})"))),
+        Some((cause, ..)) => known(Some(false), Some(format!("it was full ({cause})"))),
+        None if two.as_ref().is_some_and(|two| one.is_same(two)) => known(Some(true), None),
+        None => known(Some(false), Some("two generators get another result than one".to_owned())),
+    })
 }
 
 struct LimitSearch<'a> {
@@ -216,6 +273,7 @@ mod tests {
                 cause: full.then(|| "worker-cpu".to_owned()),
                 by_server,
                 disturbed: false,
+                due_per_s: None,
                 replies_per_s: load.min(self.true_to * f64::from(generators)),
                 median_ns: Some(if each > self.true_to { 2e6 } else { 1e6 }),
                 took_s: 1.0,
@@ -239,6 +297,41 @@ mod tests {
         assert!((8e3..=12e3).contains(&load), "{late:?}");
         assert_eq!(late.because, "two generators get another result than one");
         assert!(late.offered.iter().map(|offered| offered.took_s).sum::<f64>() <= 40.0);
+    }
+
+    #[test]
+    fn a_load_is_checked_by_two() {
+        let honest = || Made { valid_to: 30e3, true_to: 31e3, server: 1e6 };
+        let at = |load: f64, mut made: Made| check(load, 10.0, &mut made).expect("a check");
+        let same = GeneratorCheck { load: Some(4000.0), is_same: Some(true), because: None };
+        assert_eq!(at(4000.0, honest()), same);
+        let full = at(40e3, honest());
+        assert_eq!((full.is_same, full.because.as_deref()), (Some(false), Some("it was full (worker-cpu)")));
+        let late = at(20e3, Made { true_to: 12e3, ..honest() });
+        assert_eq!(late.because.as_deref(), Some("two generators get another result than one"));
+        let server = at(4000.0, Made { server: 1e3, ..honest() });
+        assert_eq!(server.is_same, None, "{server:?}");
+    }
+
+    /// Of arrivals that differ by a tenth from second to second all are answered.
+    #[test]
+    fn arrivals_that_vary_are_no_difference() {
+        let one = Offered {
+            load: 100.0,
+            generators: 1,
+            cause: None,
+            by_server: false,
+            disturbed: false,
+            due_per_s: Some(95.0),
+            replies_per_s: 95.0,
+            median_ns: Some(1e6),
+            took_s: 1.0,
+        };
+        let two = Offered { due_per_s: Some(105.0), replies_per_s: 105.0, ..one.clone() };
+        assert!(one.is_same(&two));
+        assert!(!one.is_same(&Offered { replies_per_s: 95.0, ..two.clone() }));
+        let users = |offered: Offered| Offered { due_per_s: None, ..offered };
+        assert!(!users(one).is_same(&users(two)));
     }
 
     #[test]

@@ -16,11 +16,13 @@
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
 use crate::search::{Ceiling, SearchPlan, disturbed, ended, short_of};
-use crate::trial::{Runner, Stop};
+use crate::trial::{Runner, Stop, Validity};
 use farfield_measure::interval::student_quantile;
 
 /// Growth of throughput from one load to its double that is none.
 const GROWTH: f64 = 1.02;
+/// Loads up to so many times the first are tried while there is no throughput at all.
+const SILENT: f64 = 1024.0;
 /// Loads without growth, one after the other, that end the ascent.
 const FLAT: u32 = 2;
 /// Blocks of full trials that select the load.
@@ -129,10 +131,14 @@ impl Peak<'_> {
         let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
         let (mut load, mut flat) = (self.journal.rounded(self.plan.from).min(most), 0);
         let mut best: Option<(f64, f64)> = None;
-        while flat < FLAT {
-            let Some(achieved) = self.measure(load)? else { break };
+        let silent_to = load * SILENT;
+        while flat < FLAT && (load <= silent_to || best.is_some_and(|(_, highest)| highest > 0.0)) {
+            let Some((achieved, at_most)) = self.measure(load)? else { break };
             match best {
-                Some((_, highest)) if achieved < highest * GROWTH => flat += 1,
+                Some((_, highest)) if achieved < highest * GROWTH => {
+                    // Where twice as much may have come to so little, nothing is shown.
+                    flat += u32::from(at_most < 2.0 * highest);
+                }
                 _ => (best, flat) = (Some((load, achieved)), 0),
             }
             if load >= most {
@@ -143,9 +149,24 @@ impl Peak<'_> {
         Ok(best.map(|(load, _)| load))
     }
 
-    fn measure(&mut self, load: f64) -> Result<Option<f64>, Stop> {
+    /// Throughput in a short trial, and the most that it may be on average if replies come independently: within
+    /// three standard deviations of their number, which is one more than was seen.
+    fn measure(&mut self, load: f64) -> Result<Option<(f64, f64)>, Stop> {
         match self.journal.measure(load, self.plan.short(), 0)? {
-            Made::Counted(at) => Ok(Some(self.journal.observed(at).throughput(self.plan.peak_of))),
+            Made::Counted(at) => {
+                let observed = self.journal.observed(at);
+                let achieved = observed.throughput(self.plan.peak_of);
+                let replies = observed.achieved_per_s * self.plan.short().as_secs_f64();
+                let at_most = (replies + 1.0 + 3.0 * (replies + 1.0).sqrt()) / replies * achieved;
+                Ok(Some(match observed.validity {
+                    Validity::Valid if replies > 0.0 => (achieved, at_most),
+                    // One that came to none by a hair.
+                    Validity::Valid => (achieved, f64::INFINITY),
+                    // What a server that does not cope gives is no matter of counting.
+                    _ => (achieved, achieved),
+                }))
+            }
+            Made::TooShort => Ok(Some((0.0, f64::INFINITY))),
             made @ Made::Refused { .. } => {
                 self.note(load, made);
                 Ok(None)
@@ -269,6 +290,8 @@ impl Peak<'_> {
             curve: curve(&trials),
             trials,
             spent_s,
+            overstated_by: None,
+            generator: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Report of a search for capacity: the answer, the curve, and every trial.
 
+use crate::limit::GeneratorCheck;
 use crate::trial::{Design, Observed, Trial, Validity};
 use farfield_base::Duration;
 use schemars::JsonSchema;
@@ -98,7 +99,12 @@ impl TrialRecord {
 
     /// True if the trial counts.
     pub fn counts(&self) -> bool {
-        !matches!(self.observed.validity, Validity::Invalid { .. })
+        matches!(self.observed.validity, Validity::Valid | Validity::Overwhelmed { .. })
+    }
+
+    /// True if too few requests were due in it to judge by.
+    pub fn is_too_short(&self) -> bool {
+        matches!(self.observed.validity, Validity::TooShort { .. })
     }
 
     /// Length of the measured part.
@@ -118,6 +124,9 @@ pub struct CurvePoint {
     pub kept: u32,
     /// Trials that were invalid.
     pub invalid: u32,
+    /// Trials in which too few requests were due to judge by.
+    #[serde(default)]
+    pub too_short: u32,
     /// The mean of successful replies a second; null if no trial counts.
     pub achieved_per_s: Option<f64>,
     /// The mean of bytes of bodies a second; null if no trial counts.
@@ -191,6 +200,37 @@ pub struct CapacityReport {
     pub trials: Vec<TrialRecord>,
     /// Seconds that they took.
     pub spent_s: f64,
+    /// The share by which the capacity may be too high because trials end before a queue that grows slowly
+    /// has reached the goals' limits; null where that is no more than what was asked for.
+    #[serde(default)]
+    pub overstated_by: Option<f64>,
+    /// The generator held against two at the load of the answer; null where there is no such answer, its limit
+    /// was known, or the load is made in virtual time.
+    #[serde(default)]
+    pub generator: Option<GeneratorCheck>,
+}
+
+impl CapacityReport {
+    /// The load of an estimate.
+    pub fn found_at(&self) -> Option<f64> {
+        match self.answer {
+            Answer::Found { at_load, .. } => Some(at_load),
+            _ => None,
+        }
+    }
+
+    /// The report with its generator checked: a number that the generator may have bounded is none of the
+    /// server, and at least as much is what is left of it.
+    pub fn with_generator(mut self, check: GeneratorCheck) -> CapacityReport {
+        if let (Answer::Found { low, .. }, Some(false)) = (&self.answer, check.is_same) {
+            let because = check.because.clone().unwrap_or_default();
+            let because = format!("the generator was full: {because}, before farfield's own server");
+            self.answer = Answer::AtLeast { value: *low, because, generator_full: true };
+            self.overstated_by = None;
+        }
+        self.generator = Some(check);
+        self
+    }
 }
 
 /// The JSON schema of [`CapacityReport`].
@@ -215,11 +255,13 @@ fn point(trials: &[&TrialRecord]) -> CurvePoint {
         let numbers: Vec<f64> = counted.iter().filter_map(|observed| number(observed)).collect();
         (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
     };
+    let too_short = trials.iter().filter(|trial| trial.is_too_short()).count() as u32;
     CurvePoint {
         load: trials[0].load,
         trials: counted.len() as u32,
         kept: counted.iter().filter(|observed| observed.keeps_goals()).count() as u32,
-        invalid: (trials.len() - counted.len()) as u32,
+        invalid: (trials.len() - counted.len()) as u32 - too_short,
+        too_short,
         achieved_per_s: mean(&|observed| Some(observed.achieved_per_s)),
         body_bytes_per_s: mean(&|observed| Some(observed.body_bytes_per_s)),
         p99_ns: mean(&|observed| observed.p99_ns),

@@ -14,11 +14,14 @@
 use crate::bounds::{Counted, RelevantBounds, Target};
 use crate::crossing::{Crossing, FittedLine, Variance};
 use crate::journal::{Journal, Made, Rules};
+use crate::needs::Needs;
 use crate::report::{
     Answer, CapacityReport, Ended, GoalBounds, LEVEL, Method, SCHEMA_VERSION, Throughput, TrialRecord, curve,
 };
 use crate::trial::{Runner, Stop};
 use farfield_base::Duration;
+
+mod judged;
 
 /// Full trials are so much longer than short ones.
 const SHORTER: u64 = 4;
@@ -67,6 +70,8 @@ pub struct SearchPlan {
     pub generator: Option<f64>,
     /// Length of a full trial.
     pub length: Duration,
+    /// Conditions on the length of trials.
+    pub needs: Needs,
     /// Half the width of the interval that is good enough, over its load.
     pub precision: f64,
     /// The time for all trials.
@@ -183,15 +188,50 @@ impl Search<'_> {
     /// Narrows the bounds of a target to a width.
     fn narrow(&mut self, target: Target, width: f64, length: Duration) -> Result<(), Stop> {
         while let Some(load) = self.next(target, width) {
-            self.measure(load, length)?;
+            let is_known = self.is_too_short(load, length);
+            if is_known || !self.measure(load, length)? && self.next(target, width) == Some(load) {
+                break;
+            }
         }
         Ok(())
     }
 
-    fn measure(&mut self, load: f64, length: Duration) -> Result<(), Stop> {
-        let made = self.journal.measure(load, length, 0)?;
-        self.note(load, made);
-        Ok(())
+    /// Makes a trial of at least this length, and longer while too few requests are due in it; false if too
+    /// few are in the longest.
+    fn measure(&mut self, load: f64, length: Duration) -> Result<bool, Stop> {
+        let mut length = self.long_enough(load, length);
+        loop {
+            let made = self.journal.measure(load, length, 0)?;
+            if made != Made::TooShort {
+                self.note(load, made);
+                return Ok(true);
+            }
+            let longer = self.long_enough(load, length).max(length.times(2).min(self.plan.needs.length_max));
+            if longer <= length {
+                return Ok(false);
+            }
+            length = longer;
+        }
+    }
+
+    /// The length of a trial with this load in which enough requests are due, from `length` up.
+    fn long_enough(&self, load: f64, length: Duration) -> Duration {
+        // Users ask as often as they did; where requests come by themselves, as often as the load says.
+        let rate = if self.plan.whole { self.journal.requests_per_s(load) } else { Some(load) };
+        rate.map_or(length, |rate| self.plan.needs.long_enough(length, rate))
+    }
+
+    /// The highest load at which trials of this length or longer had too few requests.
+    fn floor(&self, length: Duration) -> Option<f64> {
+        let records = self.journal.records().iter();
+        let short = records.filter(|record| record.is_too_short() && record.length() >= length);
+        short.map(|record| record.load).reduce(f64::max)
+    }
+
+    fn is_too_short(&self, load: f64, length: Duration) -> bool {
+        let mut of_load = self.journal.records().iter().filter(|record| record.load == load);
+        let longest = length.max(self.plan.needs.length_max);
+        of_load.any(|record| record.is_too_short() && record.length() >= longest)
     }
 
     fn note(&mut self, load: f64, made: Made) {
@@ -215,7 +255,7 @@ impl Search<'_> {
         match (bounds.lower, bounds.upper) {
             (None, upper) => {
                 let likely = undecided.iter().rev().find(|load| mostly_kept(&counted, **load));
-                likely.or(undecided.first()).copied().or_else(|| self.lower_than(upper))
+                likely.or(undecided.first()).copied().or_else(|| self.lower_than(upper, target.trial_length))
             }
             (Some(lower), None) => undecided.first().copied().or_else(|| self.higher_than(lower, width)),
             (Some(lower), Some(upper)) if self.is_narrow(lower, upper, width) => None,
@@ -236,13 +276,21 @@ impl Search<'_> {
         upper <= lower * (1.0 + width) || self.plan.whole && upper - lower <= 1.0
     }
 
-    /// A load to begin with, or half of the lowest one that broke the goals or could not be offered.
-    fn lower_than(&self, upper: Option<f64>) -> Option<f64> {
+    /// A load to begin with, or half of the lowest one that broke the goals or could not be offered; at loads
+    /// with too few requests in a trial, twice as much.
+    fn lower_than(&self, upper: Option<f64>, length: Duration) -> Option<f64> {
         let ceiling = self.ceiling.as_ref().map(|ceiling| ceiling.load);
         let highest = [upper, ceiling].into_iter().flatten().reduce(f64::min);
-        let Some(highest) = highest else { return Some(self.journal.rounded(self.plan.from)) };
+        let floor = self.floor(length);
+        let Some(highest) = highest else {
+            let Some(floor) = floor else { return Some(self.journal.rounded(self.plan.from)) };
+            let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
+            let load = self.journal.rounded(floor * 2.0).min(most);
+            return (load > floor && load <= self.plan.from / LOWEST).then_some(load);
+        };
         let load = self.journal.rounded(highest / 2.0);
-        (load < highest && load >= self.plan.from * LOWEST).then_some(load)
+        let is_lower = load < highest && load >= self.plan.from * LOWEST;
+        (is_lower && floor.is_none_or(|floor| load > floor)).then_some(load)
     }
 
     /// Twice the load, or as much as may be offered.
@@ -304,7 +352,8 @@ impl Search<'_> {
         let most = self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.load);
         let most = self.plan.most().map_or(most, |to| most.min(to * (1.0 + f64::EPSILON)));
         let loads: Vec<f64> = loads.into_iter().filter(|load| *load < most).collect();
-        for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
+        let length = self.long_enough(focus.centre, self.plan.length);
+        for (load, made) in self.journal.measure_block(&loads, length, block)? {
             self.note(load, made);
         }
         Ok(())
@@ -381,6 +430,10 @@ impl Search<'_> {
             _ => self.answer(fit, bounds, &counted, short_of(&ended)),
         };
         let more_time = self.more_time(&answer, &ended);
+        let judged = self.judged(answer.clone());
+        // What is short of length gains nothing from more trials.
+        let (answer, more_time) = (judged.clone(), more_time.filter(|_| judged == answer));
+        let overstated_by = self.overstated_by(&answer);
         let goal_bounds = self.goal_bounds();
         let lower = bounds.lower;
         let at_lower = |record: &&TrialRecord| Some(record.load) == lower && record.observed.keeps_goals();
@@ -407,6 +460,8 @@ impl Search<'_> {
             curve: curve(&trials),
             trials,
             spent_s,
+            overstated_by,
+            generator: None,
         }
     }
 
@@ -423,18 +478,28 @@ impl Search<'_> {
             return Answer::Found { value: load, low, high, method: Method::Regression, at_load: load };
         }
         let (short, _) = self.plan.short_target().bounds(counted);
-        match (bounds.lower.or(short.lower), bounds.upper.or(short.upper)) {
+        let (low, high) = (bounds.lower.or(short.lower), bounds.upper.or(short.upper));
+        // A load above one that breaks the goals is no lower bound, though a trial of another length kept
+        // them.
+        let low = low.filter(|low| high.is_none_or(|high| *low < high));
+        let no_lower = |high| self.lower_than(Some(high), self.plan.short()).is_none();
+        match (low, high) {
             (Some(low), Some(high)) if self.is_narrow(low, high, 2.0 * self.plan.precision) => {
                 // Of users, the most that keep the goals.
                 let value = if self.plan.whole { low } else { f64::midpoint(low, high) };
                 Answer::Found { value, low, high, method: Method::Bounds, at_load: value }
             }
             (Some(value), None) => self.at_least(value, short_of),
-            (None, Some(value)) if self.lower_than(Some(value)).is_none() => Answer::LessThan { value },
+            (None, Some(value)) if self.too_short_below(value).is_none() && no_lower(value) => {
+                Answer::LessThan { value }
+            }
             (low, high) => {
                 let because = match ceiling {
                     Some(ceiling) => ceiling.because(),
-                    None => short_of.to_owned(),
+                    None => {
+                        let short = self.too_short_below(high.unwrap_or(f64::INFINITY));
+                        short.filter(|_| low.is_none()).unwrap_or_else(|| short_of.to_owned())
+                    }
                 };
                 Answer::Undecided { low, high, because }
             }
@@ -463,15 +528,17 @@ impl Search<'_> {
         if *ended != Ended::BudgetOver {
             return None;
         }
-        let whole_s = 2.0 * self.plan.budget.as_secs_f64();
+        let whole = in_words(self.plan.budget.times(2));
         Some(match answer {
             Answer::Found { low, high, method: Method::Regression, .. } => {
                 // As the root of the number of trials.
                 let half = (high - low) / 2.0 / std::f64::consts::SQRT_2;
-                format!("with {whole_s:.0} s about ± {half:.0}")
+                let digits =
+                    if half >= 10.0 { 0 } else { (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize };
+                format!("with {whole} about ± {half:.digits$}")
             }
             Answer::Found { .. } => return None,
-            _ => format!("with {whole_s:.0} s it would go on from here"),
+            _ => format!("with {whole} it would go on from here"),
         })
     }
 
@@ -490,6 +557,11 @@ impl Search<'_> {
         };
         self.plan.goals.iter().enumerate().map(of).collect()
     }
+}
+
+/// A budget in words: whole seconds, or less than one.
+fn in_words(time: Duration) -> String {
+    if time < Duration::from_secs(1) { time.to_string() } else { format!("{:.0} s", time.as_secs_f64()) }
 }
 
 /// Why a search that ended so does not know more.

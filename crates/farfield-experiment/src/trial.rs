@@ -2,7 +2,7 @@
 
 use crate::report::Throughput;
 use farfield_base::Duration;
-use farfield_measure::ThresholdResult;
+use farfield_measure::{Threshold, ThresholdResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -58,6 +58,11 @@ pub enum Validity {
         /// True if the generator itself had no more to give, rather than that something disturbed it.
         is_full: bool,
     },
+    /// Too few requests were due in it for its goals: it says nothing of the server, and counts for nothing.
+    TooShort {
+        /// The shortage, as a clause: "12 requests were due, and p99 takes 100".
+        cause: String,
+    },
 }
 
 impl Validity {
@@ -65,7 +70,9 @@ impl Validity {
     pub fn cause(&self) -> Option<&str> {
         match self {
             Validity::Valid => None,
-            Validity::Overwhelmed { cause } | Validity::Invalid { cause, .. } => Some(cause),
+            Validity::Overwhelmed { cause }
+            | Validity::Invalid { cause, .. }
+            | Validity::TooShort { cause } => Some(cause),
         }
     }
 }
@@ -81,13 +88,22 @@ pub struct GoalReading {
     pub margin: f64,
     /// True if it was kept.
     pub kept: bool,
+    /// Requests without which its number says nothing: a hundred for a p99.
+    #[serde(default)]
+    pub requests_needed: u64,
 }
 
 impl GoalReading {
     /// Of a threshold's result.
     pub fn of(result: &ThresholdResult) -> GoalReading {
         let margin = crate::goal::margin(result);
-        GoalReading { goal: result.text.clone(), measured: result.measured, margin, kept: result.passed }
+        GoalReading {
+            goal: result.text.clone(),
+            measured: result.measured,
+            margin,
+            kept: result.passed,
+            requests_needed: result.text.parse().map_or(1, |goal: Threshold| goal.requests_needed()),
+        }
     }
 }
 
@@ -98,6 +114,9 @@ pub struct Observed {
     pub validity: Validity,
     /// Requests that were due, a second.
     pub offered_per_s: f64,
+    /// Requests that were due in the measured part.
+    #[serde(default)]
+    pub requests: u64,
     /// Successful replies a second.
     pub achieved_per_s: f64,
     /// Bytes of bodies a second, of whole replies.
@@ -118,6 +137,10 @@ pub struct Observed {
     /// that is not known.
     #[serde(default)]
     pub settled_ns: Option<u64>,
+    /// The mean response time of the second half of the measured part over that of the first; null if either
+    /// had none.
+    #[serde(default)]
+    pub halves_ratio: Option<f64>,
     /// The run directory.
     pub directory: PathBuf,
     /// Seconds that it took on the wall clock, with start and end.

@@ -109,10 +109,10 @@ fn plan(factors: &[&str]) -> SweepPlan {
 }
 
 fn course(settled_ns: u64, halves_ratio: f64) -> Course {
-    Course { settled_ns: Some(settled_ns), halves_ratio: Some(halves_ratio) }
+    Course { settled_ns: Some(settled_ns), halves_ratio: Some(halves_ratio), end_ns: 0 }
 }
 
-const STEADY: Course = Course { settled_ns: Some(0), halves_ratio: Some(1.0) };
+const STEADY: Course = Course { settled_ns: Some(0), halves_ratio: Some(1.0), end_ns: 0 };
 
 fn seconds(report: &SweepReport) -> [f64; 2] {
     let lengths = report.lengths.as_ref().expect("lengths");
@@ -121,6 +121,31 @@ fn seconds(report: &SweepReport) -> [f64; 2] {
 
 fn refused(report: &SweepReport) -> &str {
     report.refused().expect("a refusal")
+}
+
+/// The course of a server that is slow from the ninth second on.
+fn slow_from_9(length: RunLength, seed: u64) -> Course {
+    let whole_ns = (length.measured + length.warm_up).as_ns();
+    let end_ns = whole_ns.saturating_sub(9_000_000_000);
+    let ratio = if end_ns > 0 { 1.6 } else { 1.0 };
+    Course { settled_ns: Some(0), halves_ratio: Some(ratio * (0.05 * normal(seed, 9)).exp()), end_ns }
+}
+
+/// Runs end before their ends differ, with their seeds, and do not become longer again; what needs longer
+/// runs is refused with the cause.
+#[test]
+fn runs_end_before_their_end_differs() {
+    let short = |length: RunLength, seed: u64| (None, slow_from_9(length, seed));
+    let report = sweep(&plan(&["a=1,2"]), &Server::new(&short));
+    assert!(report.is_decided(), "{:?}", report.lengths);
+    assert_eq!(seconds(&report), [6.0, 1.0]);
+    let changes = &report.lengths.as_ref().expect("lengths").changes;
+    let words = changes[0].in_words();
+    let expected = "runs of 10s were shortened to 6s: response times differ in the last 2s";
+    assert!(words.starts_with(expected), "{words}");
+    let needy = |length: RunLength, seed: u64| (Some(20_000_000_000), slow_from_9(length, seed));
+    let report = sweep(&plan(&["a=1,2"]), &Server::new(&needy));
+    assert!(refused(&report).contains("after 6s response times differ"), "{}", refused(&report));
 }
 
 #[test]

@@ -307,6 +307,15 @@ fn claims_are_wrong_together_no_more_often_than_one() {
         });
         any.count()
     };
+    // Four that are plain do not make the fifth one harder to decide than one alone.
+    let plain = |value: u32| Claim { limit: 0.01, ..of(value) };
+    let levels = |claims: Vec<Claim>| -> Vec<f64> {
+        let plan = SweepPlan { claims, looks: 1, claims_together: true, ..plan(&["a=1,2,3,4,5,6"]) };
+        sweep(&plan, &Server::new(0.02)).claims.iter().map(|claim| claim.level).collect()
+    };
+    let levels = levels((2..=5).map(plain).chain([of(6)]).collect());
+    assert!(levels[..4].iter().all(|level| (level - 0.99).abs() < 1e-9), "{levels:?}");
+    assert!((levels[4] - 0.95).abs() < 1e-9, "{levels:?}");
     let (together, apart) = (decided(true), decided(false));
     println!("together {together}, apart {apart}, of 1000");
     assert!((5..=50).contains(&together) && apart > 80, "{together} together, {apart} apart, of 1000");

@@ -19,6 +19,7 @@ __all__ = [
     "EndedDisturbed",
     "EndedFailed",
     "Ended",
+    "GeneratorCheck",
     "GoalBounds",
     "GoalReading",
     "Method",
@@ -28,6 +29,7 @@ __all__ = [
     "ValidityValid",
     "ValidityOverwhelmed",
     "ValidityInvalid",
+    "ValidityTooShort",
     "Validity",
     "CapacityReport",
 ]
@@ -125,6 +127,9 @@ class CurvePoint:
     p99_ns: float | None = None
     """The mean of the 99th percentiles of the response time."""
 
+    too_short: int = 0
+    """Trials in which too few requests were due to judge by."""
+
     trials: int
     """Trials that count."""
 
@@ -174,6 +179,20 @@ Ended = Union[EndedDisturbed, EndedFailed, Literal["done", "budget-over", "inter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratorCheck:
+    """A load at which one generator is held against two."""
+
+    because: str | None = None
+    """Why they do not, or why it is not known, as a clause; null where they get the same."""
+
+    is_same: bool | None = None
+    """True if two generators get the same there as one; null where that is not known."""
+
+    load: float | None = None
+    """The load; null if none was offered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GoalBounds:
     """The bounds of one goal by itself."""
 
@@ -203,6 +222,9 @@ class GoalReading:
     measured: float | None = None
     """The number found, in nanoseconds or as a share; null if there was nothing to measure."""
 
+    requests_needed: int = 0
+    """Requests without which its number says nothing: a hundred for a p99."""
+
 
 #: Method by which an interval was found.
 Method = Literal["regression", "bounds", "repeats"]
@@ -230,11 +252,19 @@ class Observed:
     goals: list[GoalReading]
     """The results of the goals."""
 
+    halves_ratio: float | None = None
+    """The mean response time of the second half of the measured part over that of the first; null if
+    either had none.
+    """
+
     offered_per_s: float
     """Requests that were due, a second."""
 
     p99_ns: float | None = None
     """The 99th percentile of the response time; null if there is none."""
+
+    requests: int = 0
+    """Requests that were due in the measured part."""
 
     settled_ns: int | None = None
     """From the start of the load until response times had settled; null if they had not by its middle,
@@ -301,8 +331,20 @@ class ValidityInvalid:
     is_full: bool
     """True if the generator itself had no more to give, rather than that something disturbed it."""
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidityTooShort:
+    """Too few requests were due in it for its goals: it says nothing of the server, and counts for
+    nothing.
+    """
+
+    cause: str
+    """The shortage, as a clause: "12 requests were due, and p99 takes 100"."""
+
+    is_: Literal["too-short"]
+
 #: The validity of a run: it counts, or it does not, by whose doing.
-Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid]
+Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid, ValidityTooShort]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -328,6 +370,11 @@ class CapacityReport:
     known.
     """
 
+    generator: GeneratorCheck | None = None
+    """The generator held against two at the load of the answer; null where there is no such answer, its
+    limit was known, or the load is made in virtual time.
+    """
+
     goal_bounds: list[GoalBounds]
     """Bounds of each goal by itself."""
 
@@ -342,6 +389,11 @@ class CapacityReport:
 
     more_time: str | None = None
     """The gain from more time; null where there would be none."""
+
+    overstated_by: float | None = None
+    """The share by which the capacity may be too high because trials end before a queue that grows
+    slowly has reached the goals' limits; null where that is no more than what was asked for.
+    """
 
     peak_of: Throughput = 'requests'
     """The throughput whose maximum was searched for; without meaning where there are goals."""

@@ -42,6 +42,7 @@ __all__ = [
     "ValidityValid",
     "ValidityOverwhelmed",
     "ValidityInvalid",
+    "ValidityTooShort",
     "Validity",
     "Variation",
     "Verdict",
@@ -136,6 +137,11 @@ class ColumnInfo:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Course:
     """The course of response times of a run from its beginning to its end."""
+
+    end_ns: int = 0
+    """Before the end of the load, the length of the end at which they differ from the rest; 0 if they do
+    not.
+    """
 
     halves_ratio: float | None = None
     """The mean response time of the second half of the measured part over that of the first."""
@@ -537,8 +543,20 @@ class ValidityInvalid:
     is_full: bool
     """True if the generator itself had no more to give, rather than that something disturbed it."""
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidityTooShort:
+    """Too few requests were due in it for its goals: it says nothing of the server, and counts for
+    nothing.
+    """
+
+    cause: str
+    """The shortage, as a clause: "12 requests were due, and p99 takes 100"."""
+
+    is_: Literal["too-short"]
+
 #: The validity of a run: it counts, or it does not, by whose doing.
-Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid]
+Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid, ValidityTooShort]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@
 //! times values.
 
 use super::factor::Setting;
+use super::make::SweepPlan;
 use super::report::RunRecord;
 use super::scale::Scale;
 use crate::report::LEVEL;
@@ -150,6 +151,26 @@ impl Claim {
             (Some(setting), part)
         };
         each.values.iter().map(part).collect()
+    }
+}
+
+/// The number of errors among which the 5 % are shared for each claim: its looks, and, where claims are taken
+/// together, times the claims that are not decided yet. All claims are judged at the strictest level first;
+/// those that are left, at the level of their number, and so on until none is decided any more (Holm 1979,
+/// "A simple sequentially rejective multiple test procedure", with each look counted as a test).
+pub(super) fn errors(plan: &SweepPlan, runs: &[RunRecord]) -> Vec<u32> {
+    let mut errors = vec![plan.looks; plan.claims.len()];
+    let mut open: Vec<usize> = (0..plan.claims.len()).filter(|_| plan.claims_together).collect();
+    loop {
+        let together = plan.looks.saturating_mul(u32::try_from(open.len()).unwrap_or(u32::MAX));
+        open.iter().for_each(|place| errors[*place] = together);
+        let before = open.len();
+        open.retain(|place| {
+            judge(&plan.claims[*place], &plan.points, runs, together).verdict == Verdict::Undecided
+        });
+        if open.is_empty() || open.len() == before {
+            return errors;
+        }
     }
 }
 

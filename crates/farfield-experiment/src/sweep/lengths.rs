@@ -14,6 +14,9 @@
 //!    on average where nothing drifts; Student's test over a point's runs says if it is not. Runs of
 //!    different seeds are independent, so that the test holds however alike requests of one run are.
 //!
+//!    Where they drift and their ends differ, runs end before that: what is at fault at a certain time, such as
+//!    a load or a server that stops, is left out, and runs become no longer any more.
+//!
 //! After a change the pilot is made again, with the same seeds, and the runs before count for nothing: what
 //! they decided does not bias the runs that follow. Everything follows from the runs' own results, so that an
 //! interrupted sweep comes to the same lengths again.
@@ -43,6 +46,8 @@ const DRIFT_MIN: f64 = 0.1;
 const MAY_DRIFT: f64 = 1.5;
 /// Runs of a point that a drift is shown by at least.
 const DRIFT_RUNS: usize = 4;
+/// The part of the load from which on an end that differs is more than the rule cuts off anything: one by this.
+const END: u64 = 32;
 /// Number of times that a run that drifts from end to end is taken for one that has not settled yet, and is
 /// preceded by as long again. A run that still drifts then is not stationary.
 const DRIFTS_MAX: usize = 2;
@@ -85,6 +90,9 @@ pub struct Course {
     pub settled_ns: Option<u64>,
     /// The mean response time of the second half of the measured part over that of the first.
     pub halves_ratio: Option<f64>,
+    /// Before the end of the load, the length of the end at which they differ from the rest; 0 if they do not.
+    #[serde(default)]
+    pub end_ns: u64,
 }
 
 /// Lengths of a sweep's runs.
@@ -126,8 +134,10 @@ impl LengthChange {
             self.warm_up_from_ns == self.warm_up_to_ns,
         ) {
             (false, true) => {
+                let became =
+                    if self.measured_to_ns < self.measured_from_ns { "shortened" } else { "lengthened" };
                 format!(
-                    "runs of {} were lengthened to {}",
+                    "runs of {} were {became} to {}",
                     time(self.measured_from_ns),
                     time(self.measured_to_ns)
                 )
@@ -157,7 +167,7 @@ impl LengthChange {
 pub(super) enum Decision {
     /// The runs are as long as they need to be.
     Enough,
-    /// They become longer.
+    /// They become longer, or end earlier.
     Longer(RunLength, String, usize),
     /// The interval cannot be had, and why.
     Refused(String),
@@ -171,6 +181,8 @@ pub(super) struct Lengths<'a> {
     changes: Vec<LengthChange>,
     /// Number of the changes that are for drift.
     drifts: usize,
+    /// Runs end early, since their ends differ.
+    ends_early: bool,
     refused: Option<String>,
 }
 
@@ -179,7 +191,7 @@ impl<'a> Lengths<'a> {
     pub fn of(plan: &'a SweepPlan) -> Option<Lengths<'a>> {
         let bounds = plan.lengths.filter(|_| plan.until.is_some())?;
         let now = RunLength { measured: bounds.own, warm_up: bounds.warm_up };
-        Some(Lengths { plan, bounds, now, changes: Vec::new(), drifts: 0, refused: None })
+        Some(Lengths { plan, bounds, now, changes: Vec::new(), drifts: 0, ends_early: false, refused: None })
     }
 
     /// The length of the runs that are made now, if it is not the scenario's own.
@@ -204,7 +216,12 @@ impl<'a> Lengths<'a> {
             Decision::Longer(to, why, point) => {
                 // A warm-up that becomes as long as the whole run before is for drift.
                 let whole = self.now.warm_up + self.now.measured;
-                self.drifts += usize::from(to.warm_up >= whole.min(self.bounds.max));
+                if to.measured < self.now.measured {
+                    self.ends_early = true;
+                    self.bounds.max = to.measured;
+                }
+                let is_longer = to.warm_up > self.now.warm_up;
+                self.drifts += usize::from(is_longer && to.warm_up >= whole.min(self.bounds.max));
                 self.changes.push(LengthChange {
                     measured_from_ns: self.now.measured.as_ns(),
                     measured_to_ns: to.measured.as_ns(),
@@ -239,6 +256,9 @@ impl<'a> Lengths<'a> {
         // One run of a point shows no drift, but that there may be one: then the others are waited for.
         if !is_whole && of_points.iter().flatten().any(|run| may_drift(run)) {
             return Decision::Enough;
+        }
+        if let Some((to, why, point)) = self.early_end(&of_points, is_whole) {
+            return Decision::Longer(to, why, point);
         }
         let unsettled = if is_whole { self.unsettled(&of_points) } else { None };
         let drift = if is_whole { self.drift(&of_points) } else { None };
@@ -292,10 +312,8 @@ impl<'a> Lengths<'a> {
                 whys.join("; ")
             ));
         }
-        if let Some(why) = self.beyond_budget(runs, to, spent_s) {
-            return Decision::Refused(why);
-        }
-        Decision::Longer(to, whys.join("; "), at)
+        let refused = self.beyond_budget(runs, to, spent_s).map(Decision::Refused);
+        refused.unwrap_or_else(|| Decision::Longer(to, whys.join("; "), at))
     }
 
     /// Why no run of a point counts, where its server coped in none.
@@ -379,6 +397,33 @@ impl<'a> Lengths<'a> {
         last.filter(|(warm_up, _)| *warm_up > self.now.warm_up)
     }
 
+    /// The length of runs that end before their ends differ, where they drift for that, and the point at which
+    /// they do.
+    fn early_end(&self, of_points: &[Vec<&RunRecord>], is_whole: bool) -> Option<(RunLength, String, usize)> {
+        let (_, point) = self.drift(of_points).filter(|_| is_whole)?;
+        let (measured, end) = self.without_end(&of_points[point])?;
+        let why = format!("response times differ in the last {end} of them");
+        Some((RunLength { measured, ..self.now }, why, point))
+    }
+
+    /// The measured part of runs that end before their ends differ, and the length of these ends, if most runs
+    /// have such an end.
+    fn without_end(&self, runs: &[&RunRecord]) -> Option<(Duration, Duration)> {
+        let whole = self.now.warm_up + self.now.measured;
+        let ends: Vec<u64> = runs.iter().filter_map(|run| Some(run.course?.end_ns)).collect();
+        let late: Vec<u64> = ends.iter().copied().filter(|end| *end >= whole.as_ns() / END).collect();
+        if self.ends_early || late.is_empty() || late.len() * 4 < ends.len() * 3 {
+            return None;
+        }
+        // As for warm-ups, the rule errs to the short side.
+        let mean = late.iter().map(|ns| *ns as f64).sum::<f64>() / late.len() as f64;
+        let end = Duration::from_ns(two_digits_up(mean));
+        let cut = Duration::from_ns(two_digits_up(WARM_UP * mean));
+        let half = self.now.measured.as_ns() / 2;
+        let left = self.now.measured.as_ns().saturating_sub(cut.as_ns()).max(half);
+        Some((Duration::from_ns(left), end))
+    }
+
     /// The mean logarithm of the halves' ratio at the point whose halves differ most, if at any they do.
     fn drift(&self, of_points: &[Vec<&RunRecord>]) -> Option<(f64, usize)> {
         let level = FALSE_ALARMS / of_points.len() as f64;
@@ -402,7 +447,11 @@ impl<'a> Lengths<'a> {
 
     fn too_long(&self, ns: f64, why: &str, point: usize) -> String {
         let needed = Duration::from_ns(two_digits_up(ns));
-        format!("{why}{}: it takes runs of {needed}, and --length-max is {}", self.at(point), self.bounds.max)
+        let (at, max) = (self.at(point), self.bounds.max);
+        match self.ends_early {
+            true => format!("{why}{at}: it takes runs of {needed}, and after {max} response times differ"),
+            false => format!("{why}{at}: it takes runs of {needed}, and --length-max is {max}"),
+        }
     }
 
     /// Why a pilot of runs as long as that would not end in the budget.

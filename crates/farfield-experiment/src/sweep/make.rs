@@ -1,6 +1,6 @@
 //! The runs of a sweep: their order, their seeds, who makes them side by side, and how many there are.
 
-use super::claims::{Claim, undecided};
+use super::claims::{Claim, errors, undecided};
 use super::factor::{Factor, Setting};
 use super::lengths::{Course, LengthPlan, Lengths, Need, RunLength, pilot_numbers};
 use super::points::{Layout, Point};
@@ -63,15 +63,6 @@ pub struct SweepPlan {
     pub jobs: usize,
     /// Attempts at a run that something disturbs, at most.
     pub attempts: u32,
-}
-
-impl SweepPlan {
-    /// Number of times that a claim can be decided wrongly, among which the 5 % are shared (Bonferroni):
-    /// looks, and claims if they are taken together.
-    pub(super) fn errors(&self) -> u32 {
-        let claims = if self.claims_together { self.claims.len().max(1) } else { 1 };
-        self.looks.saturating_mul(u32::try_from(claims).unwrap_or(u32::MAX))
-    }
 }
 
 /// A run that is to be made.
@@ -237,8 +228,9 @@ impl Sweep<'_> {
     /// The points of claims that are undecided.
     fn undecided(&self) -> Vec<usize> {
         let plan = self.plan;
-        let parts =
-            plan.claims.iter().map(|claim| undecided(claim, &plan.points, &self.records, plan.errors()));
+        let errors = errors(plan, &self.records);
+        let parts = plan.claims.iter().zip(errors);
+        let parts = parts.map(|(claim, errors)| undecided(claim, &plan.points, &self.records, errors));
         let open: Vec<Claim> = parts.flatten().collect();
         let is_of = |point: &Point, settings: &[Setting]| {
             settings.iter().all(|setting| point.settings.contains(setting))

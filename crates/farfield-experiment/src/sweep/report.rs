@@ -1,7 +1,7 @@
 //! The result of a sweep: every run, the numbers of each point with their intervals, each point against the
 //! first, and the effects of the factors.
 
-use super::claims::{ClaimReport, judge};
+use super::claims::{ClaimReport, errors, judge};
 use super::doubts::{Doubt, doubts};
 use super::effects::{MetricEffects, MetricTable, effects};
 use super::factor::{Factor, Setting};
@@ -207,7 +207,9 @@ impl SweepReport {
             effects(metric, *scale, &table)
         });
         let effects = effects.collect();
-        let judged = plan.claims.iter().map(|claim| judge(claim, &plan.points, &runs, plan.errors()));
+        let errors = errors(plan, &runs);
+        let judged = plan.claims.iter().zip(errors);
+        let judged = judged.map(|(claim, errors)| judge(claim, &plan.points, &runs, errors));
         let claims = judged.collect();
         SweepReport {
             schema_version: SCHEMA_VERSION,

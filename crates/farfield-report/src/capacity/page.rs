@@ -1,6 +1,6 @@
 //! A search for capacity as a page of HTML: the answer, the curve, every trial; complete without scripts.
 
-use super::text::{came_to, number, sentence};
+use super::text::{came_to, generator, number, overstated, sentence};
 use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing};
 use crate::figures;
 use crate::html::{self, escaped, table};
@@ -21,6 +21,12 @@ pub fn render(report: &CapacityReport) -> String {
     let _ = writeln!(page, "<p class=\"answer\"><strong>{}</strong></p>", escaped(&sentence(report)));
     if let Some(more) = &report.more_time {
         let _ = writeln!(page, "<p>The time was over; {}.</p>", escaped(more));
+    }
+    if let Some(share) = report.overstated_by {
+        let _ = writeln!(page, "<p>{}.</p>", escaped(&overstated(share)));
+    }
+    if let Some(check) = &report.generator {
+        let _ = writeln!(page, "<p>{}.</p>", escaped(&generator(check)));
     }
     match &report.ended {
         Ended::Interrupted => page.push_str("<p>The search was interrupted.</p>\n"),
@@ -108,6 +114,7 @@ fn trials(page: &mut String, report: &CapacityReport) {
     let rows = report.trials.iter().map(|trial| {
         let came_to = match &trial.observed.validity {
             Validity::Invalid { cause, .. } => format!("invalid: {cause}"),
+            Validity::TooShort { cause } => format!("too short: {cause}"),
             Validity::Overwhelmed { cause } => format!("the server did not cope: {cause}"),
             Validity::Valid if report.goals.is_empty() => "valid".to_owned(),
             Validity::Valid if trial.observed.keeps_goals() => "kept".to_owned(),

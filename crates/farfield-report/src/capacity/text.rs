@@ -1,6 +1,7 @@
 //! A search in words: the answer in one line, the curve as a table, and where the trials are.
 
 use crate::figures;
+use farfield_experiment::limit::GeneratorCheck;
 use farfield_experiment::report::{Ended, Method};
 use farfield_experiment::{Answer, CapacityReport, CurvePoint, Observed, Throughput, Trial, Validity};
 use std::fmt::Write;
@@ -8,6 +9,8 @@ use std::path::Path;
 
 /// Rows of the curve that fit a terminal with all else.
 const ROWS: usize = 15;
+/// Lines above the curve with which so many rows fit: the answer in two, the time, and a blank one.
+const LINES_ABOVE: usize = 4;
 
 /// The line of progress of a trial that was made.
 pub fn progress(unit: &str, trial: &Trial, observed: &Observed) -> String {
@@ -15,6 +18,7 @@ pub fn progress(unit: &str, trial: &Trial, observed: &Observed) -> String {
     let errors = observed.error_share.map_or("-".to_owned(), figures::percent);
     let came_to = match &observed.validity {
         Validity::Invalid { cause, .. } => format!("invalid ({cause})"),
+        Validity::TooShort { cause } => format!("too short: {cause}"),
         _ if observed.goals.is_empty() => {
             let bodies = figures::bytes_rate(observed.body_bytes_per_s);
             format!("{}/s, {bodies}", number(observed.achieved_per_s))
@@ -37,20 +41,53 @@ pub fn render(report: &CapacityReport, folder: &Path) -> String {
         Ended::Failed(why) => text += &wrapped(&format!("ended early: {why}"), 80),
         Ended::Done | Ended::BudgetOver | Ended::Disturbed(_) => {}
     }
+    if let Some(share) = report.overstated_by {
+        text += &wrapped(&overstated(share), 80);
+    }
+    if let Some(check) = &report.generator {
+        text += &wrapped(&generator(check), 80);
+    }
     text += "\n";
-    text += &table(report);
-    let invalid = report.trials.iter().filter(|trial| !trial.counts()).count();
-    let counts = match invalid {
-        0 => format!("{} trials", report.trials.len()),
-        invalid => format!("{} trials, {invalid} of them invalid", report.trials.len()),
-    };
-    let _ = writeln!(text, "\n{counts}, in {:.1} s", report.spent_s);
+    text += &table(report, ROWS.saturating_sub(text.lines().count().saturating_sub(LINES_ABOVE)));
+    let _ = writeln!(text, "\n{}, in {:.1} s", counts(report), report.spent_s);
     if let Some([before, after]) = warm_ups(report) {
         let _ =
             writeln!(text, "warm-ups were lengthened from {before} to {after}: response times settle later");
     }
     let _ = writeln!(text, "page        {}", folder.join("capacity.html").display());
     text
+}
+
+/// The sentence on trials that are short beside the goals' times.
+pub(super) fn overstated(share: f64) -> String {
+    format!(
+        "trials are short beside the goals' times, so that it may be up to {} lower; --duration is their length",
+        figures::percent(share)
+    )
+}
+
+/// The check of the generator, as a sentence.
+pub(super) fn generator(check: &GeneratorCheck) -> String {
+    let at = check.load.map_or(String::new(), |load| format!(" at {}", number(load)));
+    let because = check.because.as_deref().unwrap_or_default();
+    match check.is_same {
+        Some(true) => format!("the generator was checked{at}: two get the same"),
+        Some(false) => format!("the generator was checked{at}: {because}"),
+        None => format!("the generator was not checked: {because}"),
+    }
+}
+
+/// The number of trials, and of those that do not count.
+fn counts(report: &CapacityReport) -> String {
+    let short = report.trials.iter().filter(|trial| trial.is_too_short()).count();
+    let invalid = report.trials.iter().filter(|trial| !trial.counts()).count() - short;
+    let mut counts = format!("{} trials", report.trials.len());
+    for (count, what) in [(invalid, "invalid"), (short, "too short")] {
+        if count > 0 {
+            let _ = write!(counts, ", {count} of them {what}");
+        }
+    }
+    counts
 }
 
 /// The warm-ups of the first and of the last trial of one length, in words, where they became longer.
@@ -137,7 +174,7 @@ pub(super) fn shows_bytes(report: &CapacityReport) -> bool {
     report.goals.is_empty() && report.peak_of == Throughput::Bytes
 }
 
-fn table(report: &CapacityReport) -> String {
+fn table(report: &CapacityReport, most: usize) -> String {
     let has_bytes = shows_bytes(report);
     let bodies = |text: &str| if has_bytes { format!(" {text:>12}") } else { String::new() };
     let mut text = format!(
@@ -149,7 +186,7 @@ fn table(report: &CapacityReport) -> String {
         "errors",
         if report.goals.is_empty() { "trials" } else { "goals" }
     );
-    let rows = rows(report);
+    let rows = rows(report, most);
     for point in &rows {
         let or_dash = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
         let _ = writeln!(
@@ -171,7 +208,7 @@ fn table(report: &CapacityReport) -> String {
 }
 
 /// The loads that are shown: those next to the answer, if there are too many.
-fn rows(report: &CapacityReport) -> Vec<&CurvePoint> {
+fn rows(report: &CapacityReport, most: usize) -> Vec<&CurvePoint> {
     let mut rows: Vec<&CurvePoint> = report.curve.iter().collect();
     let middle = match &report.answer {
         Answer::Found { at_load, .. } => *at_load,
@@ -182,13 +219,14 @@ fn rows(report: &CapacityReport) -> Vec<&CurvePoint> {
     };
     let away = |point: &CurvePoint| (point.load / middle).ln().abs();
     rows.sort_by(|a, b| away(a).total_cmp(&away(b)));
-    rows.truncate(ROWS);
+    rows.truncate(most);
     rows.sort_by(|a, b| a.load.total_cmp(&b.load));
     rows
 }
 
 pub(super) fn came_to(point: &CurvePoint, is_peak: bool) -> String {
     let counted = match (point.trials, point.kept) {
+        (0, _) if point.too_short > 0 => "too short".to_owned(),
         (0, _) => "no valid trial".to_owned(),
         (trials, _) if is_peak => trials.to_string(),
         (1, 1) => "kept".to_owned(),

@@ -1,5 +1,6 @@
 //! `farfield capacity`: what a server can take, by a search whose trials are runs.
 
+mod generator;
 pub mod load;
 mod runner;
 
@@ -17,7 +18,7 @@ use farfield_engine::plane::PlaneKind;
 use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
 use farfield_experiment::warm_up::WarmUps;
-use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, Throughput, search};
+use farfield_experiment::{Answer, CapacityReport, Goals, Needs, SearchPlan, Throughput, search};
 use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
@@ -49,7 +50,11 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let overlay = overlay(flags);
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     super::run::refuse_part(&plan, "a search for capacity")?;
-    let searched = searched(flags, goals.as_ref(), &plan)?;
+    let mut searched = searched(flags, goals.as_ref(), &plan)?;
+    let has_check = generator::may_check(&plan, searched.generator);
+    if has_check.is_ok() {
+        searched.budget = generator::budget_left(searched.budget);
+    }
     let load = RisingLoad::of(&plan, flags.peak.is_some())?;
     let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));
     let opened = farfield_files::output::folder(&folder);
@@ -76,6 +81,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         Some(_) => peak(&searched, &mut runner),
         None => search(&searched, &mut runner),
     };
+    let report = generator::checked(report, has_check, runner.runs, &runner.load);
     if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty()) {
         // Empty, as no trial was made.
         let _ = std::fs::remove_dir(&folder);
@@ -124,6 +130,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         Some(length) => length,
         None => full_length(scenario, goals, budget),
     };
+    let length_max = length_max(scenario, flags.search.duration.is_some(), length, budget);
     let precision = flags.search.precision.parse::<Share>();
     let precision = precision.map_err(|error| Problem::usage(format!("--precision: {error}")))?.as_f64();
     if precision == 0.0 {
@@ -143,6 +150,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         to,
         generator: read("--generator-limit", &flags.search.generator_limit)?,
         length,
+        needs: goals.map_or_else(Needs::default, |goals| goals.needs(length_max)),
         precision,
         budget,
         seed: scenario.seed,
@@ -165,6 +173,13 @@ fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> 
     let part = |count: u64| Duration::from_ns(budget.as_ns() / count);
     let longest = goals.and_then(Goals::longest_time).unwrap_or(Duration::ZERO);
     part(TRIALS).max(longest.times(TIMES_OF_GOAL)).min(part(TRIALS_MIN))
+}
+
+/// The length up to which trials are lengthened that have too few requests: short ones as far as full ones go,
+/// and full ones, where the user does not say how long they are, as far as the budget has room.
+fn length_max(scenario: &Scenario, is_given: bool, length: Duration, budget: Duration) -> Duration {
+    let is_simulated = scenario.plane == PlaneKind::Simulated;
+    if is_given || is_simulated { length } else { length.max(Duration::from_ns(budget.as_ns() / TRIALS_MIN)) }
 }
 
 /// A folder for the runs of an experiment: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number

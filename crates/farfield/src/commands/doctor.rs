@@ -1,6 +1,6 @@
 //! `farfield doctor`: what this machine allows, and how to allow more.
 
-mod limit;
+pub mod limit;
 
 use crate::exit::Exit;
 use crate::flags::doctor::DoctorFlags;

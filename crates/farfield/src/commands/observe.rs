@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Checks that fail because of a server that does not cope, or of what is between it and users. Where goals
 /// are broken as well, that is the answer.
-const OF_THE_SERVER: [&str; 9] = [
+const OF_THE_SERVER: [&str; 8] = [
     "server-ended",
     "server-silent",
     "server-failing",
@@ -15,9 +15,11 @@ const OF_THE_SERVER: [&str; 9] = [
     "dropped-arrivals",
     "unfinished",
     "something-succeeded",
-    "something-measured",
     "response-time-law",
 ];
+
+/// The check that fails where no request was due.
+const NOTHING_DUE: &str = "something-measured";
 
 /// Checks that fail where the generator has no more to give; others of its own are disturbances.
 const OF_A_FULL_GENERATOR: [&str; 5] =
@@ -34,7 +36,8 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
     let estimate = summary.steady.times.response.as_ref();
     let bottleneck = summary.bottleneck.as_ref().filter(|found| found.first.is_some());
     Observed {
-        validity: validity(summary, &goals),
+        validity: too_short(summary, &goals).unwrap_or_else(|| validity(summary, &goals)),
+        requests: summary.steady.requests,
         offered_per_s: rates.map_or(0.0, |rates| rates.offered_per_s),
         achieved_per_s: rates.map_or(0.0, |rates| rates.succeeded_per_s),
         body_bytes_per_s: rates.map_or(0.0, |rates| rates.body_bytes_per_s),
@@ -44,6 +47,7 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         gave_out: bottleneck.and_then(|found| found.first.map(gave_out)).map(str::to_owned),
         warm_up_ns: summary.phases.warm_up_ns,
         settled_ns: summary.settling.and_then(|settling| settling.settled_ns),
+        halves_ratio: summary.settling.and_then(|settling| settling.halves_ratio()),
         directory: directory.to_owned(),
         took_s,
     }
@@ -51,7 +55,24 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
 
 /// A goal that the run knows nothing of: nothing that could be shown is kept.
 fn absent(goal: &str) -> GoalReading {
-    GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false }
+    GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false, requests_needed: 1 }
+}
+
+/// The shortage of a valid run in which too few requests were due for its goals; a goal that needs no more
+/// and is broken is an answer all the same.
+fn too_short(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
+    let requests = summary.steady.requests;
+    let needy = goals.iter().filter(|goal| goal.requests_needed > requests);
+    let needy = needy.max_by_key(|goal| goal.requests_needed)?;
+    let is_broken = goals.iter().any(|goal| goal.requests_needed <= requests && !goal.kept);
+    let counts = validity(summary, goals) == Validity::Valid && !is_broken;
+    let (goal, needed) = (&needy.goal, needy.requests_needed);
+    let cause = match requests {
+        0 => "no request was due".to_owned(),
+        1 => format!("1 request was due, and {goal} takes {needed}"),
+        _ => format!("{requests} requests were due, and {goal} takes {needed}"),
+    };
+    counts.then_some(Validity::TooShort { cause })
 }
 
 /// The validity of a run; without goals it is the run alone that is asked about.
@@ -67,6 +88,9 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
         };
     };
     let cause = first.name.clone();
+    if first.name == NOTHING_DUE {
+        return Validity::TooShort { cause: "no request was due".to_owned() };
+    }
     if OF_THE_SERVER.contains(&first.name.as_str()) && (broken || goals.is_empty()) {
         return Validity::Overwhelmed { cause };
     }

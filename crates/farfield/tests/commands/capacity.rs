@@ -82,6 +82,27 @@ fn a_peak_is_found_in_bytes() {
     assert!(other.stderr.contains("requests, bytes"), "{}", other.stderr);
 }
 
+/// One server that takes 100 ms a request, and trials of 300 ms: too few requests are due in one to judge by,
+/// and a queue grows unseen. No number comes of that, and the way out is named.
+#[test]
+fn trials_that_are_too_short_are_no_answer() {
+    let place = Place::new();
+    let open = SERVER.replace("'closed', users = 1", "'open', arrivals = '200/s'");
+    place.write("server.toml", open);
+    for (slo, part) in
+        [("p99<200ms", "requests were due, and p99<200ms takes 100"), ("mean<1s", "--duration 20s")]
+    {
+        let words = format!("capacity server.toml -d 300ms --budget 10s -q --slo {slo}");
+        let answered = place.farfield(&words).exits(3).stdout;
+        let lines = answered.lines().take(4).collect::<Vec<_>>().join(" ");
+        assert!(lines.starts_with("capacity below ") && lines.contains(part), "{answered}");
+        assert!(answered.lines().count() <= 24, "{answered}");
+    }
+    let swept = place.farfield("sweep server.toml --vary load.arrivals=0.1/s,200/s --repeats 1 -d 300ms -q");
+    let swept = swept.exits(3);
+    assert!(swept.stdout.contains("no valid run (no request was due)"), "{}", swept.stdout);
+}
+
 /// A search that cannot be made is refused in a line, before anything runs.
 #[test]
 fn what_is_no_search_is_refused() {

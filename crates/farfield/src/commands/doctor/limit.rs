@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::plane::PlaneKind;
 use farfield_engine::{descriptors, interrupt};
-use farfield_experiment::limit::{Generators, LimitReport, Offered, limit as search};
+use farfield_experiment::limit::{self, GeneratorCheck, Generators, LimitReport, Offered};
 use farfield_experiment::{Stop, Validity};
 use farfield_measure::{Quantile, Summary};
 use farfield_origin::{Origin, OriginConfig};
@@ -58,26 +58,13 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
     let budget = time("--budget", Some(&flags.budget))?.unwrap_or(Duration::ZERO);
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    descriptors::raise();
-    let threads = thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
-    let threads = threads.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-    let config = OriginConfig { threads, ..OriginConfig::default() };
-    let origin = Origin::start(config).map_err(Problem::failed)?;
-    let folder = farfield_files::temporary_folder("farfield-limit-");
-    let folder =
-        folder.map_err(|error| Problem::failed(format!("cannot make a temporary folder: {error}")))?;
     let (what, words) = (flags.what.clone(), overlay.words());
-    let mut runs = LimitRuns {
-        runs: ChildRuns { what, words, scenario: own.scenario().digest(), stop },
-        target: format!("http://{}/{PAGE}", origin.address()),
-        load: &load,
-        folder: folder.path().to_owned(),
-        made: 0,
-    };
+    let runs = ChildRuns { what, words, scenario: own.scenario().digest(), stop };
     let whole = load.whole;
     let rounded = move |load: f64| if whole { load.round().max(1.0) } else { three_digits(load) };
-    let found = search(load.own, budget.as_secs_f64(), &rounded, &mut runs);
-    origin.stop();
+    let found = before_own_server(runs, &load, |generators| {
+        limit::limit(load.own, budget.as_secs_f64(), &rounded, generators)
+    });
     match found {
         Ok(report) => {
             output::put(&text(&report, &load))?;
@@ -86,6 +73,36 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
         Err(Stop::Interrupted) => Ok(Exit::Interrupted),
         Err(stop) => Err(Problem::failed(stop.to_string())),
     }
+}
+
+/// Holds one generator against two at a load of a search, in about `budget_s` seconds.
+pub fn check(runs: ChildRuns, load: &RisingLoad, at: f64, budget_s: f64) -> Result<GeneratorCheck, Stop> {
+    before_own_server(runs, load, |generators| limit::check(at, budget_s, generators))
+}
+
+/// What comes of generators' runs before farfield's own server.
+fn before_own_server<T>(
+    runs: ChildRuns,
+    load: &RisingLoad,
+    of: impl FnOnce(&mut dyn Generators) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    descriptors::raise();
+    let threads = thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
+    let threads = threads.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+    let config = OriginConfig { threads, ..OriginConfig::default() };
+    let origin = Origin::start(config).map_err(|error| Stop::Failed(error.to_string()))?;
+    let folder = farfield_files::temporary_folder("farfield-limit-");
+    let folder = folder.map_err(|error| Stop::Failed(format!("cannot make a temporary folder: {error}")))?;
+    let mut runs = LimitRuns {
+        runs,
+        target: format!("http://{}/{PAGE}", origin.address()),
+        load,
+        folder: folder.path().to_owned(),
+        made: 0,
+    };
+    let found = of(&mut runs);
+    origin.stop();
+    found
 }
 
 /// A rate of three digits.
@@ -123,7 +140,7 @@ impl Generators for LimitRuns<'_> {
             running.into_iter().map(|run| run.join().unwrap_or_else(|_| Err(failed()))).collect()
         });
         let made: Vec<(Summary, f64)> = made.into_iter().collect::<Result<_, Stop>>()?;
-        Ok(together(load, &made))
+        Ok(together(load, self.load.whole, &made))
     }
 }
 
@@ -163,15 +180,17 @@ fn directory(folder: &Path, number: u32, which: u32) -> PathBuf {
 }
 
 /// The result of runs at the same time.
-fn together(load: f64, made: &[(Summary, f64)]) -> Offered {
+fn together(load: f64, is_closed: bool, made: &[(Summary, f64)]) -> Offered {
     let cause = |summary: &Summary| match validity(summary, &[]) {
         Validity::Valid => None,
         Validity::Overwhelmed { cause } if OF_THE_REPLIES.contains(&cause.as_str()) => None,
         Validity::Overwhelmed { cause } => Some((cause, [true, false])),
+        Validity::TooShort { cause } => Some((cause, [false, false])),
         Validity::Invalid { cause, is_full } => Some((cause, [false, !is_full])),
     };
     let first = made.iter().find_map(|(summary, _)| cause(summary));
     let replies = |summary: &Summary| summary.steady.rates.and_then(|rates| rates.completed_per_s);
+    let due = |summary: &Summary| summary.steady.rates.map_or(0.0, |rates| rates.offered_per_s);
     let median = |summary: &Summary| {
         summary.steady.times.response.as_ref().and_then(|times| times.quantile_ns(Quantile::P50))
     };
@@ -181,6 +200,7 @@ fn together(load: f64, made: &[(Summary, f64)]) -> Offered {
         by_server: first.as_ref().is_some_and(|(_, [by_server, _])| *by_server),
         disturbed: first.as_ref().is_some_and(|(_, [_, disturbed])| *disturbed),
         cause: first.map(|(cause, _)| cause),
+        due_per_s: (!is_closed).then(|| made.iter().map(|(summary, _)| due(summary)).sum()),
         replies_per_s: made.iter().filter_map(|(summary, _)| replies(summary)).sum(),
         median_ns: made.iter().filter_map(|(summary, _)| median(summary)).max().map(|ns| ns as f64),
         took_s: made.iter().map(|(_, took_s)| *took_s).fold(0.0, f64::max),

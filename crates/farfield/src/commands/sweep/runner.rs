@@ -91,6 +91,7 @@ pub fn came_to(made: &ChildResult, columns: &[Column], relaxed: &[String], folde
         course: summary.settling.map(|settling| Course {
             settled_ns: settling.settled_ns,
             halves_ratio: settling.halves_ratio(),
+            end_ns: settling.end_ns,
         }),
         missed: missed.map(|threshold| threshold.text.clone()).collect(),
         relaxed: without,

@@ -1,0 +1,68 @@
+//! The generator of a search held against two of its kind, at the load of its answer: a number that the
+//! generator bounds is none of the server's (`farfield doctor --limit` finds such loads in advance).
+
+use super::load::RisingLoad;
+use crate::commands::child::ChildRuns;
+use crate::commands::doctor::limit;
+use farfield_base::Duration;
+use farfield_engine::plane::PlaneKind;
+use farfield_experiment::limit::GeneratorCheck;
+use farfield_experiment::report::Ended;
+use farfield_experiment::{CapacityReport, Stop};
+use farfield_scenario::RunPlan;
+use std::sync::atomic::Ordering;
+
+/// The time for the check: one run, two at once, and as much again where they are disturbed.
+const CHECK: Duration = Duration::from_secs(6);
+/// The share of the budget that it may take is one by this.
+const PART: u64 = 5;
+
+/// True if the generator of such a search can be checked here; no check is made of one whose limit is known, or
+/// that has no clock. An error is why it cannot be.
+pub fn may_check(plan: &RunPlan, limit: Option<f64>) -> Result<(), Option<&'static str>> {
+    let scenario = plan.scenario();
+    let is_secret = scenario.target.as_ref().is_some_and(|target| target.to_string().starts_with("https"));
+    match scenario.plane {
+        _ if limit.is_some() => Err(None),
+        PlaneKind::Simulated => Err(None),
+        PlaneKind::Sockets if is_secret => Err(Some("farfield's own server has no TLS")),
+        PlaneKind::Sockets => Ok(()),
+        _ => Err(Some("it is checked on the sockets plane alone")),
+    }
+}
+
+/// The budget without the time for the check, where it has room for that.
+pub fn budget_left(budget: Duration) -> Duration {
+    if has_room(budget) { budget - CHECK } else { budget }
+}
+
+fn has_room(budget: Duration) -> bool {
+    budget >= CHECK.times(PART)
+}
+
+/// The report with the check of the generator at its answer, if it has one.
+pub fn checked(
+    report: CapacityReport,
+    may: Result<(), Option<&'static str>>,
+    runs: ChildRuns,
+    load: &RisingLoad,
+) -> CapacityReport {
+    let Some(at) = report.found_at() else { return report };
+    let because = match may {
+        Err(None) => return report,
+        Err(Some(because)) => because,
+        Ok(()) if runs.stop.load(Ordering::Relaxed) => "the search was interrupted",
+        Ok(()) => {
+            let at = if load.whole { at.round().max(1.0) } else { at };
+            return match limit::check(runs, load, at, CHECK.as_secs_f64()) {
+                Ok(check) => report.with_generator(check),
+                Err(Stop::Interrupted) => {
+                    let check = GeneratorCheck::not_made("it was interrupted");
+                    CapacityReport { ended: Ended::Interrupted, ..report.with_generator(check) }
+                }
+                Err(stop) => report.with_generator(GeneratorCheck::not_made(&stop.to_string())),
+            };
+        }
+    };
+    report.with_generator(GeneratorCheck::not_made(because))
+}
