@@ -227,6 +227,7 @@ if TYPE_CHECKING:
         network_backbone_queue_weight: Value
         network_backbone_subnets: Value
         network_busy_poll: Value
+        network_change: Value
         network_class: Value
         network_clients: Value
         network_cross_traffic: Value
@@ -1779,6 +1780,7 @@ KEYS: Dict[str, str] = {
     "network_backbone_queue_weight": "network.backbone.queue.weight",
     "network_backbone_subnets": "network.backbone.subnets",
     "network_busy_poll": "network.busy-poll",
+    "network_change": "network.change",
     "network_class": "network.class",
     "network_clients": "network.clients",
     "network_cross_traffic": "network.cross-traffic",

@@ -1636,6 +1636,11 @@ class Summary:
     complete: bool
     """False for a run in progress, and for one that was interrupted or killed."""
 
+    conditions: list[StageSummary] = field(default_factory=list)
+    """The parts of the run between changes of its network, as far as they lie in the measured part;
+    empty where it does not change. `course` is what begins with each.
+    """
+
     connections: ConnectionsSummary
     """The connections."""
 
