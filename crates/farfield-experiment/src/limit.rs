@@ -23,6 +23,8 @@ const SAME_MEDIAN_NS: f64 = 100_000.0;
 const WIDTH: f64 = 0.15;
 /// Loads at most: from one a second on, far more than any machine offers.
 const LOADS_MAX: usize = 40;
+/// A generator is called full where so many checks in a row find it.
+const TIMES: u32 = 3;
 /// Attempts at a load that something disturbs, at most.
 const ATTEMPTS: usize = 8;
 /// The lowest load that is offered, as a share of the first.
@@ -56,6 +58,20 @@ pub struct Offered {
 }
 
 impl Offered {
+    /// True if this is a better result than another: more of what was due is answered, or sooner.
+    fn is_better_than(&self, other: &Offered) -> bool {
+        let answered = |offered: &Offered| offered.due_per_s.map(|due| offered.replies_per_s / due);
+        let more = match answered(self).zip(answered(other)) {
+            Some((own, others)) => own > others * (1.0 + SAME_RATE),
+            None => self.replies_per_s > other.replies_per_s * (1.0 + SAME_RATE),
+        };
+        let sooner = self
+            .median_ns
+            .zip(other.median_ns)
+            .is_some_and(|(own, others)| others - own > SAME_MEDIAN_NS && others / own > SAME_MEDIAN);
+        more || sooner
+    }
+
     fn is_same(&self, other: &Offered) -> bool {
         let near = |one: f64, two: f64| (one / two - 1.0).abs() <= SAME_RATE;
         // In one second more are due than in another, which is not the generator's doing.
@@ -146,11 +162,23 @@ impl GeneratorCheck {
     }
 }
 
-/// Holds one generator against two at a load, in about `budget_s` seconds.
+/// Holds one generator against two at a load, in about `budget_s` seconds, and again where two do better:
+/// only a difference that comes back is one.
 ///
 /// # Errors
 /// If it was interrupted, or a run could not be made.
 pub fn check(load: f64, budget_s: f64, generators: &mut dyn Generators) -> Result<GeneratorCheck, Stop> {
+    let mut found = check_once(load, budget_s, generators)?;
+    for _ in 1..TIMES {
+        if found.is_same != Some(false) {
+            break;
+        }
+        found = check_once(load, budget_s, generators)?;
+    }
+    Ok(found)
+}
+
+fn check_once(load: f64, budget_s: f64, generators: &mut dyn Generators) -> Result<GeneratorCheck, Stop> {
     let mut search = LimitSearch { budget_s, generators, offered: Vec::new() };
     let known = |is_same: Option<bool>, because: Option<String>| GeneratorCheck {
         load: Some(load),
@@ -171,8 +199,11 @@ pub fn check(load: f64, budget_s: f64, generators: &mut dyn Generators) -> Resul
         // Two share this machine, and may be full where one is not.
         Some((cause, _, _, 2)) => known(None, Some(format!("two of them are full ({cause})"))),
         Some((cause, ..)) => known(Some(false), Some(format!("it was full ({cause})"))),
-        None if two.as_ref().is_some_and(|two| one.is_same(two)) => known(Some(true), None),
-        None => known(Some(false), Some("two generators get another result than one".to_owned())),
+        None if two.as_ref().is_some_and(|two| two.is_better_than(&one)) => {
+            known(Some(false), Some("two generators get a better result than one".to_owned()))
+        }
+        // Two that do worse are in each other's way, on a machine that has no room for both.
+        None => known(Some(true), None),
     })
 }
 
@@ -308,9 +339,25 @@ mod tests {
         let full = at(40e3, honest());
         assert_eq!((full.is_same, full.because.as_deref()), (Some(false), Some("it was full (worker-cpu)")));
         let late = at(20e3, Made { true_to: 12e3, ..honest() });
-        assert_eq!(late.because.as_deref(), Some("two generators get another result than one"));
+        assert_eq!(late.because.as_deref(), Some("two generators get a better result than one"));
         let server = at(4000.0, Made { server: 1e3, ..honest() });
         assert_eq!(server.is_same, None, "{server:?}");
+    }
+
+    /// A generator that is slow in one check of two is not full; nor is one beside which two are slower.
+    #[test]
+    fn a_difference_that_does_not_come_back_is_none() {
+        struct Once(u32, f64);
+        impl Generators for Once {
+            fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
+                self.0 += 1;
+                let offered = Made { valid_to: 1e6, true_to: 1e6, server: 1e6 }.offer(load, generators)?;
+                let slowed = if self.0 == 1 { 1.0 } else { self.1 };
+                Ok(Offered { replies_per_s: load / 2.0_f64.powf(slowed), ..offered })
+            }
+        }
+        let checked = |later| check(100.0, 10.0, &mut Once(0, later)).expect("a check").is_same;
+        assert_eq!([checked(0.0), checked(2.0)], [Some(true); 2]);
     }
 
     /// Of arrivals that differ by a tenth from second to second all are answered.

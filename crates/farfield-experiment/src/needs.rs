@@ -10,6 +10,10 @@
 //!   ε = L/T; and below, a queue that was empty at first takes long to become as long as it will be. Searches
 //!   before M/M/1 with a p99 of 50 ms came out 20, 8 and 4 % too high with trials of 0.3, 1 and 2 s, which is
 //!   about twice L/T. Users of a closed load wait for each other, and their queue cannot grow beyond them.
+//! - **Backlog.** What grows can be counted: of n requests that were due, εn have no answer at the end. Where
+//!   these are more than three standard deviations of n and what a median response time holds, the load is not
+//!   served, whatever its goals say, which shows ε from about 6/√n on; a goal that is kept up to there may
+//!   be broken a little below, by some 5/(λL) of the load λ.
 //! - **Drift.** Response times at loads that are said to be kept must not grow from the first half of trials
 //!   to the second.
 
@@ -23,6 +27,10 @@ const MARGIN: f64 = 1.2;
 const GROWTH: f64 = 2.0;
 /// Largest such share at which there is an estimate: trials are twenty times as long as the limit.
 pub(crate) const OVERSTATED_MAX: f64 = 0.1;
+/// A backlog is shown from this many times 1/√n on.
+const SHOWN: f64 = 6.0;
+/// The load at which a queue's p99 is L is below what is served by this over L: ln 100, and a little.
+const BELOW_SERVED: f64 = 5.0;
 /// A closed load's trials are so many times as long as the limit, at least.
 const TIMES_OF_USERS: u64 = 5;
 /// Probability of calling trials drifting if none is.
@@ -54,28 +62,70 @@ impl Needs {
         length.max(needed.min(self.length_max))
     }
 
-    /// The share by which a capacity may come out too high, by trials of this length; 1 where nothing can be
-    /// said.
-    pub(crate) fn overstated_by(&self, length: Duration, is_closed: bool) -> f64 {
+    /// The share by which a capacity of so many requests a second may come out too high, by trials of this
+    /// length; 1 where nothing can be said.
+    pub(crate) fn overstated_by(&self, length: Duration, is_closed: bool, per_s: f64) -> f64 {
         match is_closed {
             true if length < self.limit.times(TIMES_OF_USERS) => 1.0,
             true => 0.0,
-            false => (GROWTH * self.limit.as_secs_f64() / length.as_secs_f64()).min(1.0),
+            false => self.grown(self.limit, length).min(self.unshown(length, per_s)).min(1.0),
         }
     }
 
-    /// The length of trials that would do.
-    pub(crate) fn would_do(&self, is_closed: bool) -> Duration {
-        let times = if is_closed { TIMES_OF_USERS } else { (GROWTH / OVERSTATED_MAX).round() as u64 };
-        self.limit.times(times)
+    /// The share of a load by which a queue may have grown in a trial whose longest time among the goals was
+    /// `time`. Nothing bounds it where none is about times.
+    fn grown(&self, time: Duration, length: Duration) -> f64 {
+        let times = GROWTH * time.as_secs_f64() / length.as_secs_f64();
+        if self.timed.is_empty() { f64::INFINITY } else { times }
     }
 
-    /// True if a goal about times was broken: only such a one is broken by a queue that grows.
-    pub(crate) fn is_bound_by_times<'r>(&self, mut trials: impl Iterator<Item = &'r TrialRecord>) -> bool {
+    /// The share by which a load may be more than keeps the goals while no backlog is shown.
+    fn unshown(&self, length: Duration, per_s: f64) -> f64 {
+        let below =
+            if self.timed.is_empty() { 0.0 } else { BELOW_SERVED / (self.limit.as_secs_f64() * per_s) };
+        SHOWN / (length.as_secs_f64() * per_s).sqrt() + below
+    }
+
+    /// True if this trial shows that about as much can be served for good: it kept its goals, and neither its
+    /// times nor its backlog leave room for a queue that grows.
+    pub(crate) fn lasts(&self, trial: &TrialRecord, is_closed: bool) -> bool {
+        if !trial.observed.keeps_goals() {
+            return false;
+        }
+        if is_closed {
+            return trial.length() >= self.limit.times(TIMES_OF_USERS);
+        }
+        if self.timed.is_empty() {
+            return true;
+        }
+        let margins = self.timed.iter().filter_map(|place| trial.observed.goals.get(*place));
+        let margin = margins.map(|reading| reading.margin).fold(f64::INFINITY, f64::min);
+        let time = Duration::from_ns((self.limit.as_ns() as f64 / margin) as u64);
+        let unshown = self.unshown(trial.length(), trial.observed.offered_per_s);
+        self.grown(time, trial.length()).min(unshown) <= OVERSTATED_MAX
+    }
+
+    /// The length of trials that would do before a server that answers so many requests a second.
+    pub(crate) fn would_do(&self, is_closed: bool, per_s: f64) -> Duration {
+        if is_closed {
+            return self.limit.times(TIMES_OF_USERS);
+        }
+        let shown_s = ((SHOWN / OVERSTATED_MAX).powi(2) / per_s).ceil().clamp(1.0, 1e9);
+        match self.timed.is_empty() {
+            true => Duration::from_secs(shown_s as u64),
+            false => self.limit.times((GROWTH / OVERSTATED_MAX).round() as u64),
+        }
+    }
+
+    /// True if a queue that grows is what broke a trial: a goal about times, or a load that was not served.
+    pub(crate) fn is_bound_by_growth<'r>(&self, mut trials: impl Iterator<Item = &'r TrialRecord>) -> bool {
         let is_broken = |trial: &TrialRecord, place: &usize| {
             trial.observed.goals.get(*place).is_some_and(|reading| !reading.kept)
         };
-        trials.any(|trial| self.timed.iter().any(|place| is_broken(trial, place)))
+        let by_backlog = |trial: &TrialRecord| {
+            trial.observed.backlog_share > 0.0 && trial.observed.goals.iter().all(|goal| goal.kept)
+        };
+        trials.any(|trial| by_backlog(trial) || self.timed.iter().any(|place| is_broken(trial, place)))
     }
 }
 
@@ -106,11 +156,22 @@ mod tests {
 
     #[test]
     fn short_trials_overstate_by_their_limit() {
-        let needs = Needs { limit: Duration::from_ms(50), ..Needs::default() };
-        let of = |ms, is_closed| needs.overstated_by(Duration::from_ms(ms), is_closed);
+        let needs = Needs { limit: Duration::from_ms(50), timed: vec![0], ..Needs::default() };
+        let of = |ms, is_closed| needs.overstated_by(Duration::from_ms(ms), is_closed, 100.0);
         assert_eq!([of(1000, false), of(10_000, false), of(50, false)], [0.1, 0.01, 1.0]);
         assert_eq!([of(249, true), of(250, true)], [1.0, 0.0]);
-        assert_eq!(needs.would_do(false), Duration::from_secs(1));
-        assert_eq!(Needs::default().overstated_by(Duration::from_ms(1), false), 0.0);
+        assert_eq!(needs.would_do(false, 100.0), Duration::from_secs(1));
+    }
+
+    /// Where 20,000 requests are due, a load that is a twentieth too much shows, though no time has reached
+    /// its limit; and so it does where no goal is about times.
+    #[test]
+    fn many_requests_show_what_is_not_served() {
+        let second = Needs { limit: Duration::from_secs(1), timed: vec![0], ..Needs::default() };
+        let of = |needs: &Needs, per_s| needs.overstated_by(Duration::from_secs(5), false, per_s);
+        assert!((0.04..0.05).contains(&of(&second, 4000.0)), "{}", of(&second, 4000.0));
+        assert!(of(&second, 40.0) > 0.3);
+        assert!((0.04..0.05).contains(&of(&Needs::default(), 4000.0)));
+        assert_eq!(Needs::default().would_do(false, 1000.0), Duration::from_secs(4));
     }
 }

@@ -226,7 +226,7 @@ impl CapacityReport {
             let because = check.because.clone().unwrap_or_default();
             let because = format!("the generator was full: {because}, before farfield's own server");
             self.answer = Answer::AtLeast { value: *low, because, generator_full: true };
-            self.overstated_by = None;
+            (self.overstated_by, self.more_time) = (None, None);
         }
         self.generator = Some(check);
         self

@@ -478,13 +478,15 @@ impl Search<'_> {
             return Answer::Found { value: load, low, high, method: Method::Regression, at_load: load };
         }
         let (short, _) = self.plan.short_target().bounds(counted);
+        // Only full trials make an answer; short ones say where it lies.
+        let is_full = bounds.lower.is_some() && bounds.upper.is_some();
         let (low, high) = (bounds.lower.or(short.lower), bounds.upper.or(short.upper));
         // A load above one that breaks the goals is no lower bound, though a trial of another length kept
         // them.
         let low = low.filter(|low| high.is_none_or(|high| *low < high));
         let no_lower = |high| self.lower_than(Some(high), self.plan.short()).is_none();
         match (low, high) {
-            (Some(low), Some(high)) if self.is_narrow(low, high, 2.0 * self.plan.precision) => {
+            (Some(low), Some(high)) if is_full && self.is_narrow(low, high, 2.0 * self.plan.precision) => {
                 // Of users, the most that keep the goals.
                 let value = if self.plan.whole { low } else { f64::midpoint(low, high) };
                 Answer::Found { value, low, high, method: Method::Bounds, at_load: value }

@@ -126,6 +126,10 @@ pub struct Observed {
     pub p99_ns: Option<f64>,
     /// The share of requests that went wrong; null if there were none.
     pub error_share: Option<f64>,
+    /// The share of requests due by which those without an answer became more in the measured part, as far as
+    /// that is no accident: the load is more than is served. Zero of a closed load, whose users wait.
+    #[serde(default)]
+    pub backlog_share: f64,
     /// The results of the goals.
     pub goals: Vec<GoalReading>,
     /// The resource that gave out at the server, in words; null where none did, or nothing was monitored.
@@ -148,9 +152,11 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// True if all goals were kept, by a server that coped.
+    /// True if all goals were kept, by a server that coped with the load.
     pub fn keeps_goals(&self) -> bool {
-        self.validity == Validity::Valid && self.goals.iter().all(|goal| goal.kept)
+        self.validity == Validity::Valid
+            && self.backlog_share == 0.0
+            && self.goals.iter().all(|goal| goal.kept)
     }
 
     /// The throughput of this kind.
@@ -161,9 +167,10 @@ impl Observed {
         }
     }
 
-    /// The smallest margin of its goals.
+    /// The smallest margin of its goals; of a load that is not served, at most the share that is.
     pub fn margin(&self) -> f64 {
-        let smallest = self.goals.iter().map(|goal| goal.margin).fold(f64::INFINITY, f64::min);
+        let served = if self.backlog_share > 0.0 { 1.0 - self.backlog_share } else { f64::INFINITY };
+        let smallest = self.goals.iter().map(|goal| goal.margin).fold(served, f64::min);
         if self.validity == Validity::Valid { smallest } else { smallest.min(1.0 - f64::EPSILON) }
     }
 }

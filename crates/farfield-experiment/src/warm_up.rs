@@ -67,6 +67,7 @@ mod tests {
             p99_ns: None,
             error_share: None,
             goals: Vec::new(),
+            backlog_share: 0.0,
             gave_out: None,
             warm_up_ns: warm_up.as_ns(),
             settled_ns: settled_ms.map(|ms| ms * 1_000_000),

@@ -3,7 +3,10 @@
 
 use super::Search;
 use crate::needs;
-use crate::report::{Answer, Method};
+use crate::report::{Answer, Method, TrialRecord};
+
+/// Lengths of a full trial that a search takes: full ones, short ones, and their warm-up.
+const TRIALS_OF_SEARCH: u64 = 18;
 
 impl Search<'_> {
     /// Why trials below a load say nothing, if their requests were too few.
@@ -21,29 +24,42 @@ impl Search<'_> {
 
     /// An answer that trials are long enough for; what else may be said where they are not.
     pub(super) fn judged(&self, answer: Answer) -> Answer {
-        let high = match &answer {
-            Answer::Found { high, .. } => Some(*high),
-            Answer::AtLeast { .. } => None,
-            // Neither is a lower bound one where the time was over before the answer.
-            Answer::Undecided { low: Some(_), high, .. } | Answer::Undecided { high: high @ Some(_), .. } => {
-                *high
-            }
-            Answer::LessThan { .. } | Answer::Undecided { .. } => return answer,
+        let Some(because) = self.too_short(&answer) else { return answer };
+        let (low, high) = match &answer {
+            Answer::Found { low, high, .. } => (Some(*low), Some(*high)),
+            Answer::AtLeast { value, .. } => (Some(*value), None),
+            Answer::LessThan { value } => (None, Some(*value)),
+            Answer::Undecided { low, high, .. } => (*low, *high),
         };
-        match self.too_short(&answer) {
-            Some(because) => Answer::Undecided { low: None, high, because },
-            None => answer,
-        }
+        // Loads that were served for good are a lower bound all the same.
+        let low = low.and_then(|low| self.lasting(low));
+        let because = match &self.ceiling {
+            Some(ceiling) => format!("{}; below, {because}", ceiling.because()),
+            None => because,
+        };
+        Answer::Undecided { low: low.filter(|low| high.is_none_or(|high| *low < high)), high, because }
     }
 
     /// Why trials are too short for this answer.
     fn too_short(&self, answer: &Answer) -> Option<String> {
         let (length, is_closed) = (self.plan.length, self.plan.whole);
-        if self.overstating(answer) > needs::OVERSTATED_MAX {
-            let would_do = self.plan.needs.would_do(is_closed);
+        let is_grown = match answer {
+            Answer::Found { .. } => self.overstating(answer) > needs::OVERSTATED_MAX,
+            Answer::AtLeast { value, .. } | Answer::Undecided { low: Some(value), .. } => {
+                self.lasting(*value).is_none_or(|lasting| lasting < *value)
+            }
+            // Neither is a lower bound one where the time was over before the answer.
+            Answer::Undecided { low: None, .. } | Answer::LessThan { .. } => false,
+        };
+        if is_grown {
+            let would_do = self.plan.needs.would_do(is_closed, self.per_s(answer));
+            let budget = would_do.times(TRIALS_OF_SEARCH);
+            let limit = match self.plan.needs.limit {
+                limit if limit.is_zero() => String::new(),
+                limit => format!(", up to limits of {limit}"),
+            };
             return Some(format!(
-                "in trials of {length} a queue grows unseen, up to limits of {}; make them longer with --duration {would_do}, and --budget with them",
-                self.plan.needs.limit
+                "in trials of {length} a queue grows unseen{limit}; make them longer with --duration {would_do} --budget {budget}"
             ));
         }
         let Answer::Found { value, method: Method::Regression, .. } = answer else { return None };
@@ -55,11 +71,32 @@ impl Search<'_> {
         ))
     }
 
+    /// The highest load up to this one that was served in a trial with no room for a queue that grows.
+    fn lasting(&self, load: f64) -> Option<f64> {
+        let counted = self.journal.records().iter().filter(|record| record.counts() && record.load <= load);
+        let lasts = |record: &&TrialRecord| self.plan.needs.lasts(record, self.plan.whole);
+        counted.filter(lasts).map(|record| record.load).reduce(f64::max)
+    }
+
+    /// Requests a second at the load of an answer.
+    fn per_s(&self, answer: &Answer) -> f64 {
+        let load = match answer {
+            Answer::Found { value, .. } | Answer::AtLeast { value, .. } | Answer::LessThan { value } => {
+                *value
+            }
+            Answer::Undecided { low, high, .. } => low.or(*high).unwrap_or(self.plan.from),
+        };
+        self.journal.requests_per_s(load).unwrap_or(load).max(f64::MIN_POSITIVE)
+    }
+
     /// The share by which the capacity may be too high because trials are short.
     fn overstating(&self, answer: &Answer) -> f64 {
-        let full = self.journal.full(self.plan.length);
-        let is_bound = matches!(answer, Answer::AtLeast { .. }) || self.plan.needs.is_bound_by_times(full);
-        if is_bound { self.plan.needs.overstated_by(self.plan.length, self.plan.whole) } else { 0.0 }
+        let is_bound = self
+            .plan
+            .needs
+            .is_bound_by_growth(self.journal.records().iter().filter(|record| record.counts()));
+        let (length, is_closed) = (self.plan.length, self.plan.whole);
+        if is_bound { self.plan.needs.overstated_by(length, is_closed, self.per_s(answer)) } else { 0.0 }
     }
 
     pub(super) fn overstated_by(&self, answer: &Answer) -> Option<f64> {

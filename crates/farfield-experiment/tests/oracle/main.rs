@@ -39,6 +39,7 @@ impl Runner for Server {
             p99_ns: None,
             error_share: Some(loss),
             goals: vec![goal],
+            backlog_share: 0.0,
             gave_out: None,
             warm_up_ns: 0,
             settled_ns: None,

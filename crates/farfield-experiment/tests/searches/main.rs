@@ -125,6 +125,7 @@ impl Runner for Model {
             p99_ns: Some(p99_s * 1e9),
             error_share: Some(errors),
             goals: vec![reading("p99<50ms", p99_s, LIMIT_S), reading("errors<0.1%", errors, 0.001)],
+            backlog_share: 0.0,
             gave_out: None,
             warm_up_ns: 0,
             settled_ns: None,

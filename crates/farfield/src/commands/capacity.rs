@@ -51,11 +51,11 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     super::run::refuse_part(&plan, "a search for capacity")?;
     let mut searched = searched(flags, goals.as_ref(), &plan)?;
-    let has_check = generator::may_check(&plan, searched.generator);
+    let load = RisingLoad::of(&plan, flags.peak.is_some())?;
+    let has_check = generator::may_check(&plan, searched.generator, &load);
     if has_check.is_ok() {
         searched.budget = generator::budget_left(searched.budget);
     }
-    let load = RisingLoad::of(&plan, flags.peak.is_some())?;
     let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));
     let opened = farfield_files::output::folder(&folder);
     opened

@@ -43,6 +43,7 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         body_bytes_per_s: rates.map_or(0.0, |rates| rates.body_bytes_per_s),
         p99_ns: estimate.and_then(|times| times.quantile_ns(Quantile::P99)).map(|ns| ns as f64),
         error_share: summary.steady.error_share,
+        backlog_share: 0.0,
         goals,
         gave_out: bottleneck.and_then(|found| found.first.map(gave_out)).map(str::to_owned),
         warm_up_ns: summary.phases.warm_up_ns,
@@ -51,6 +52,23 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         directory: directory.to_owned(),
         took_s,
     }
+}
+
+/// The share of requests due by which those without an answer became more in the measured part, beyond three
+/// standard deviations of their number and what a median response time holds; of a load whose requests do not
+/// wait for replies.
+pub fn backlog_share(summary: &Summary) -> f64 {
+    let steady = &summary.steady;
+    let (Some(rates), due) = (steady.rates, steady.requests as f64) else { return 0.0 };
+    if due == 0.0 || rates.offered_per_s <= 0.0 {
+        return 0.0;
+    }
+    let median_ns = steady.times.response.as_ref().and_then(|times| times.quantile_ns(Quantile::P50));
+    let held = rates.offered_per_s * median_ns.unwrap_or(0) as f64 / 1e9;
+    let failed = due * steady.error_share.unwrap_or(0.0);
+    let succeeded = due * rates.succeeded_per_s / rates.offered_per_s;
+    let backlog = due - failed - succeeded;
+    if backlog > 3.0 * due.sqrt() + held { (backlog / due).min(1.0) } else { 0.0 }
 }
 
 /// A goal that the run knows nothing of: nothing that could be shown is kept.

@@ -19,13 +19,20 @@ const PART: u64 = 5;
 
 /// True if the generator of such a search can be checked here; no check is made of one whose limit is known, or
 /// that has no clock. An error is why it cannot be.
-pub fn may_check(plan: &RunPlan, limit: Option<f64>) -> Result<(), Option<&'static str>> {
+pub fn may_check(plan: &RunPlan, limit: Option<f64>, load: &RisingLoad) -> Result<(), Option<&'static str>> {
     let scenario = plan.scenario();
+    let is_started = scenario.server.as_ref().is_some_and(|server| server.command.is_some());
     let is_secret = scenario.target.as_ref().is_some_and(|target| target.to_string().starts_with("https"));
     match scenario.plane {
         _ if limit.is_some() => Err(None),
         PlaneKind::Simulated => Err(None),
         PlaneKind::Sockets if is_secret => Err(Some("farfield's own server has no TLS")),
+        // They would keep farfield's own server as busy as it gets, which is no load that this server had.
+        PlaneKind::Sockets if load.whole => {
+            Err(Some("users who wait for replies ask a fast server more often than yours"))
+        }
+        PlaneKind::Sockets if is_started => Err(Some("each of its runs would start the server again")),
+        PlaneKind::Sockets if !scenario.host.is_empty() => Err(Some("the load goes to other hosts too")),
         PlaneKind::Sockets => Ok(()),
         _ => Err(Some("it is checked on the sockets plane alone")),
     }

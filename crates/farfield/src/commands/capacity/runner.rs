@@ -3,7 +3,7 @@
 use super::load::RisingLoad;
 
 use crate::commands::child::{ChildRun, ChildRuns, in_ns};
-use crate::commands::observe::observed;
+use crate::commands::observe::{backlog_share, observed};
 use crate::output;
 use farfield_base::printable;
 use farfield_experiment::warm_up::WarmUps;
@@ -56,7 +56,10 @@ impl Runner for TrialRunner {
             sets: sets.map(|(key, value)| (key.to_owned(), value)).to_vec(),
             directory: self.folder.join(format!("{:04}", trial.design.number)),
         })?;
-        let observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
+        let mut observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
+        if !self.load.whole {
+            observed.backlog_share = backlog_share(made.run.summary());
+        }
         self.warm_ups.note(&observed);
         if !self.quiet && !made.read_back {
             let line = text::progress(self.load.unit, trial, &observed);
