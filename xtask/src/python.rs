@@ -7,8 +7,8 @@ use xtask::system;
 
 /// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, a load
 /// generator that they are tested beside, and what the tests of the Python package want: its plugin's pytest,
-/// its types' mypy, and the plots of its pages; Kubernetes' schemas; and the reference library of RFC 9971, which
-/// searches for capacity are held against, in the version whose classes of loads are in the tests.
+/// its types' mypy, and the plots of its pages; Kubernetes' schemas; and the reference library of RFC 9971,
+/// which searches for capacity are held against, in the version whose classes of loads are in the tests.
 const READERS: [&str; 12] = [
     "pandas",
     "pyarrow",
