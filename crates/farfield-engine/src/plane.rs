@@ -2,7 +2,7 @@
 
 use crate::emulated::{Emulated, SetUpError};
 use crate::sockets::{PeerBook, SourceAddresses};
-use farfield_base::{Bytes, Duration, StageSpan};
+use farfield_base::{Bytes, Duration, Instant, StageSpan};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::{ClientId, NetworkPlan};
@@ -66,6 +66,15 @@ impl Plane {
             Plane::Sockets(_) => &[],
             Plane::Emulated(plane) => &plane.network.conditions,
             Plane::Simulated(plane) => &plane.network.conditions,
+        }
+    }
+
+    /// The times in which changes of its network let nothing through.
+    pub fn outages(&self) -> &[(Instant, Instant)] {
+        match self {
+            Plane::Sockets(_) => &[],
+            Plane::Emulated(plane) => &plane.network.outages,
+            Plane::Simulated(plane) => &plane.network.outages,
         }
     }
 }
@@ -146,6 +155,8 @@ pub struct EmulatedNetwork {
     pub round_trips: RoundTrips,
     /// The parts of a run between changes of its links; none of a network that does not change.
     pub conditions: Vec<StageSpan>,
+    /// The times in which changes of its links let nothing through, in order, from one instant to another.
+    pub outages: Vec<(Instant, Instant)>,
     /// Number of shards; the number of clients is a multiple of it.
     pub shards: NonZeroU32,
     /// The processors that shards run on, in turn; all that this process may use if empty.

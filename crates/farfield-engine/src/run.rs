@@ -477,6 +477,7 @@ impl RunSettings {
             .counting_stalls(self.events.stall)
             .in_stages(stages)
             .in_conditions(self.plane.conditions())
+            .with_outages(self.plane.outages())
             .with_arriving_sessions(sessions_arrive)
     }
 

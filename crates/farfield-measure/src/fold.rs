@@ -22,6 +22,7 @@ use crate::failures::Failures;
 use crate::flows::Flows;
 use crate::handshakes::Handshakes;
 use crate::hosts::{HostLabel, Hosts};
+use crate::outages::Outages;
 use crate::outcome_times::OutcomeTimes;
 use crate::pages::{PageTimes, Pages};
 use crate::paths::{PathNames, Paths};
@@ -76,6 +77,8 @@ farfield_base::mergeable! {
         stages: Stages,
         /// The parts of the run between changes of its network.
         conditions: Stages,
+        /// Times in which changes of its network let nothing through.
+        outages: Outages => same,
         /// True if sessions arrive by themselves, and not when a user has ended the one before.
         sessions_arrive: bool => same,
     }
@@ -128,6 +131,7 @@ impl Fold {
             hosts: Hosts::default(),
             stages: Stages::default(),
             conditions: Stages::default(),
+            outages: Outages::default(),
             sessions_arrive: false,
         }
     }
@@ -174,6 +178,12 @@ impl Fold {
     /// Sets the parts of the run between changes of its network, counted as stages are.
     pub fn in_conditions(self, conditions: &[StageSpan]) -> Fold {
         Fold { conditions: Stages::new(conditions, self.window, &self.steady), ..self }
+    }
+
+    /// Sets the times in which changes of the network let nothing through, in order: the server's silence
+    /// in them is not counted.
+    pub fn with_outages(self, outages: &[(Instant, Instant)]) -> Fold {
+        Fold { outages: Outages::new(outages), ..self }
     }
 
     /// Sets whether sessions arrive by themselves.
@@ -427,6 +437,11 @@ impl Fold {
     /// The parts of the run between changes of its network, as far as they lie in the window.
     pub fn conditions(&self) -> &Stages {
         &self.conditions
+    }
+
+    /// Times in which changes of the network let nothing through.
+    pub(crate) fn outages(&self) -> &Outages {
+        &self.outages
     }
 
     /// The stages of the load in the window.

@@ -31,6 +31,7 @@ pub mod http;
 pub mod interval;
 pub mod kaplan_meier;
 pub mod monitor;
+mod outages;
 pub mod outcome_times;
 pub mod outcomes;
 pub mod pages;

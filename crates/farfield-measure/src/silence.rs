@@ -6,6 +6,8 @@
 //! `server-silent`, if that applies; on the simulated plane and under an overload it is reported here as
 //! well.
 //!
+//! In an [outage](crate::outages) that was asked for nothing can come, and nothing is reported.
+//!
 //! The resolution is a tenth of a second: [received](EngineStats::received) by the users, waited through by
 //! the samples.
 
@@ -27,7 +29,8 @@ pub(crate) fn warning(fold: &Fold, stats: &EngineStats, until: Instant, judged: 
     let load_over = until.min(fold.window().measure_to);
     let last_tenth = Instant::from_ns(load_over.as_ns() / TENTH_NS * TENTH_NS);
     let lasts = |(from, length): &(Instant, Duration)| *from + *length >= last_tenth;
-    let mut stretches = fold.waited().stretches_without(&stats.received, load_over);
+    let all = fold.waited().stretches_without(&stats.received, load_over);
+    let mut stretches: Vec<_> = all.into_iter().flat_map(|all| fold.outages().left_of(all)).collect();
     stretches.retain(|stretch| stretch.1 >= least && !(judged && lasts(stretch)));
     let longest = stretches.iter().max_by_key(|stretch| (stretch.1, std::cmp::Reverse(stretch.0)))?;
     let second = |at: Instant| at.as_ns() as f64 / 1e9;
@@ -57,6 +60,15 @@ mod tests {
     /// A run of 10 s with a request each 20 ms, answered in `took_ms`, or when the pause in which it falls
     /// is over.
     fn warned(took_ms: u64, pauses_ms: &[(u64, u64)], judged: bool) -> Option<String> {
+        warned_with(&[], took_ms, pauses_ms, judged)
+    }
+
+    fn warned_with(
+        outages_ms: &[(u64, u64)],
+        took_ms: u64,
+        pauses_ms: &[(u64, u64)],
+        judged: bool,
+    ) -> Option<String> {
         let mut stats = EngineStats::default();
         let requests: Vec<Sample> = (0..500)
             .map(|n| {
@@ -73,7 +85,22 @@ mod tests {
                 }
             })
             .collect();
-        warning(&fold(window(1_000, 10_000), &requests), &stats, Instant::from_ns(10_000 * MS), judged)
+        let at = |ms: u64| Instant::from_ns(ms.saturating_mul(MS));
+        let outages: Vec<_> = outages_ms.iter().map(|(from, to)| (at(*from), at(*to))).collect();
+        let fold = fold(window(1_000, 10_000), &requests).with_outages(&outages);
+        warning(&fold, &stats, at(10_000), judged)
+    }
+
+    /// An outage of 1 s explains a silence of 2.9 s, and no other one.
+    #[test]
+    fn an_outage_is_no_pause_of_the_server() {
+        let warned = |pauses_ms: &[(u64, u64)]| warned_with(&[(2_000, 3_000)], 5, pauses_ms, false);
+        assert_eq!(warned(&[(2_000, 4_900)]), None);
+        let of_server = "nothing came from the server between second 7.0 and 8.0, while requests waited";
+        assert_eq!(warned(&[(2_000, 4_900), (7_000, 8_000)]).as_deref(), Some(of_server));
+        let before = "nothing came from the server between second 1.0 and 2.0, while requests waited";
+        assert_eq!(warned(&[(1_000, 4_000)]).as_deref(), Some(before));
+        assert_eq!(warned_with(&[(2_000, u64::MAX)], 5, &[(2_000, u64::MAX)], false), None);
     }
 
     #[test]

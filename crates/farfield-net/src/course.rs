@@ -15,6 +15,8 @@ use farfield_base::{Duration, Instant};
 pub struct Course {
     /// In order, the first from zero on, the last without end.
     pieces: Vec<Piece>,
+    /// The begin of the last change.
+    changed_at_ns: Option<u64>,
 }
 
 /// A part of a course: `[from, until)`.
@@ -35,9 +37,12 @@ pub enum CourseError {
     Twice(Duration),
     /// A change within the course of another.
     #[error(
-        "it is still changing at {0}, where the ramp before has not ended; shorten that `over`, or begin later"
+        "the change before has not ended at {0}: its `over` or its `for` lasts longer; shorten that, or begin later"
     )]
-    WithinRamp(Duration),
+    WithinAnother(Duration),
+    /// A ramp that nobody sees the end of.
+    #[error("a ramp takes {RAMP_MOST} at most; write a shorter `over`")]
+    TooLong,
     /// More than a link keeps.
     #[error("it changes more than {PIECES_MOST} times; repeat fewer times")]
     TooMany,
@@ -51,34 +56,41 @@ pub const PIECES_MOST: usize = 200_000;
 /// The longest piece of a ramp; a longer one is several. With it and the largest rate of a ramp, products
 /// stay below 2¹²⁷.
 const RAMP_NS_MOST: u64 = 3_600_000_000_000;
+/// The longest ramp: a year.
+pub const RAMP_MOST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// The largest rate of a ramp, in bits a second.
 pub const RAMP_RATE_MOST: u64 = 1 << 40;
 
 impl Course {
     /// Always `value`.
     pub fn constant(value: u64) -> Course {
-        Course { pieces: vec![Piece { from_ns: 0, until_ns: u64::MAX, first: value, last: value }] }
+        let always = Piece { from_ns: 0, until_ns: u64::MAX, first: value, last: value };
+        Course { pieces: vec![always], changed_at_ns: None }
     }
 
     /// Goes to `value` from `at` on, after all changes so far: at once, or along a straight line that takes
     /// `over`.
     ///
     /// # Errors
-    /// If the course changes at that instant already or is still changing, or has too many changes.
+    /// If the course changes at that instant already or is still changing, has too many changes, or takes
+    /// longer than [`RAMP_MOST`].
     pub fn change(&mut self, at: Instant, over: Duration, value: u64) -> Result<(), CourseError> {
         let at_ns = at.as_ns();
         let since_start = at.since(Instant::ZERO);
-        let Some(last) = self.pieces.last_mut() else { return Err(CourseError::Twice(since_start)) };
+        let Some(last) = self.pieces.last_mut().filter(|_| self.changed_at_ns != Some(at_ns)) else {
+            return Err(CourseError::Twice(since_start));
+        };
         if last.from_ns > at_ns {
-            return Err(CourseError::WithinRamp(since_start));
+            return Err(CourseError::WithinAnother(since_start));
         }
+        if over > RAMP_MOST {
+            return Err(CourseError::TooLong);
+        }
+        self.changed_at_ns = Some(at_ns);
         let before = last.first;
+        // The run begins here, or a ramp has ended.
         if last.from_ns == at_ns {
             self.pieces.pop();
-            // A step came to this value, or a ramp ended.
-            if self.pieces.last().is_some_and(|piece| piece.last != before) {
-                return Err(CourseError::Twice(since_start));
-            }
         } else {
             last.until_ns = at_ns;
         }
@@ -277,13 +289,20 @@ mod tests {
         let mut course = Course::constant(1);
         course.change(at_ms(10), Duration::from_ms(10), 5).unwrap();
         let within = course.clone().change(at_ms(15), Duration::ZERO, 7);
-        assert_eq!(within, Err(CourseError::WithinRamp(Duration::from_ms(15))));
+        assert_eq!(within, Err(CourseError::WithinAnother(Duration::from_ms(15))));
+        let too_long = course.clone().change(at_ms(40), Duration::MAX, 7);
+        assert_eq!(too_long, Err(CourseError::TooLong));
         course.change(at_ms(20), Duration::from_ms(5), 7).unwrap();
         assert_eq!(course.at(at_ms(20)), 5, "a ramp may begin where another ends");
         assert_eq!(course.at(at_ms(25)), 7);
         course.change(at_ms(30), Duration::ZERO, 9).unwrap();
         let twice = course.change(at_ms(30), Duration::ZERO, 8);
         assert_eq!(twice, Err(CourseError::Twice(Duration::from_ms(30))));
+        // At the start as anywhere else, and where the first of the two changed nothing.
+        let mut course = Course::constant(1);
+        course.change(Instant::ZERO, Duration::ZERO, 1).unwrap();
+        let twice = course.change(Instant::ZERO, Duration::ZERO, 8);
+        assert_eq!(twice, Err(CourseError::Twice(Duration::ZERO)));
     }
 
     /// A ramp of five hours is five of an hour, and as straight.

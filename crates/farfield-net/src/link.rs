@@ -239,10 +239,9 @@ impl Link {
     /// As [`offer`](Self::offer), for a packet of a connection that lends its `memory` of losses, one for
     /// each direction. Where losses are the link's own this is [`Link::offer`] and the memory is left alone.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
-        if self.model.loss.scope() == Scope::Link {
-            return self.offer(now, packet, rng);
-        }
+        // Losses may come to be the link's own, or the connection's, at this instant.
         self.advance(now, rng);
+        let memory = if self.model.loss.scope() == Scope::Link { &mut self.memory } else { memory };
         let lost = self.model.loss.strikes(self.now, memory, rng);
         self.admit(packet, lost, rng)
     }

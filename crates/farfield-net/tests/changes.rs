@@ -5,7 +5,8 @@ mod scene;
 
 use farfield_base::{Duration, Instant};
 use farfield_net::link::LinkChange;
-use farfield_net::{ChangeFault, CourseError, DropCause, Fate, LinkChangeSpec, LinkModel};
+use farfield_net::loss::Memory;
+use farfield_net::{ChangeFault, CourseError, DropCause, Fate, LinkChangeSpec, LinkModel, Packet};
 use scene::Bench;
 
 const MS: u64 = 1_000_000;
@@ -188,11 +189,51 @@ fn what_cannot_change_so_is_refused() {
     refuse(link(), &[change(1, 1, bursts)], "loss", ChangeFault::NoLossRamp);
     let own = "loss = { model = 'gilbert-elliott', to-bad = '1%', to-good = '50%', per = 'connection' }";
     refuse(link(), &[change(1, 0, own)], "loss", ChangeFault::Scope);
-    let meets = |at_ms| ChangeFault::Course(CourseError::WithinRamp(Duration::from_ms(at_ms)));
+    let meets = |at_ms| ChangeFault::Course(CourseError::WithinAnother(Duration::from_ms(at_ms)));
     let long = [change(1, 10, "rate = '1Mbit'"), change(5, 0, "rate = '2Mbit'")];
     refuse(link(), &long, "rate", meets(5));
     let lasting = [back(9, change(1, 0, "loss = '1%'")), change(5, 0, "loss = '2%'")];
     refuse(link(), &lasting, "loss", meets(5));
-    let twice = [change(5, 0, "delay = '1ms'"), change(5, 0, "delay = '2ms'")];
-    refuse(link(), &twice, "delay", ChangeFault::Course(CourseError::Twice(Duration::from_ms(5))));
+    for at_ms in [0, 5] {
+        for (key, values) in [
+            ("rate", ["rate = '1Mbit'", "rate = '2Mbit'"]),
+            ("delay", ["delay = '1ms'", "delay = '2ms'"]),
+            ("loss", ["loss = '1%'", "loss = '2%'"]),
+            ("corrupt", ["corrupt = '1%'", "corrupt = '2%'"]),
+        ] {
+            let twice = values.map(|value| change(at_ms, 0, value));
+            refuse(link(), &twice, key, ChangeFault::Course(CourseError::Twice(Duration::from_ms(at_ms))));
+        }
+    }
+}
+
+/// The mistake is that of the change that makes it, not of the first.
+#[test]
+fn a_mistake_is_that_of_its_change() {
+    let changes = [change(1, 0, "rate = '1Mbit'"), change(5, 10, "rate = '2000Gbit'")];
+    let error = link().changing(&changes).expect_err("too fast for a ramp");
+    assert_eq!((error.nth, error.fault), (1, ChangeFault::Course(CourseError::TooFast)));
+    let long = LinkChange { over: Duration::from_secs(300_000 * 3600), ..change(1, 0, "loss = '1%'") };
+    for to in ["delay = '1s'", "rate = '1Mbit'", "loss = '1%'"] {
+        let long = LinkChange { to: toml::from_str(to).expect("a change"), ..long.clone() };
+        let error = link().changing(&[long]).expect_err("hundreds of years");
+        assert_eq!(error.fault, ChangeFault::Course(CourseError::TooLong), "{to}");
+    }
+}
+
+/// Losses of connections give way to none and come back at 2 s: the first packet then meets the memory of its
+/// own connection, which is bad for long, and not that of the link.
+#[test]
+fn losses_of_connections_come_back_with_their_memory() {
+    let bursts = "loss = { model = 'gilbert-elliott', to-bad = 0, to-good = '0.01%', per = 'connection' }";
+    let spec: farfield_net::LinkSpec = toml::from_str(bursts).unwrap();
+    let model = spec.resolve(|never| match *never {}, &mut |_| unreachable!("no trace")).unwrap();
+    let model = model.changing(&[back(2000, change(1000, 0, "loss = 'none'"))]).unwrap();
+    let mut bench = Bench::of(model);
+    let mut memory = Memory::Bad;
+    let mut is_lost = |at_ms: u64| {
+        let fate = bench.link.offer_of(&mut memory, ms(at_ms), Packet::new(100, 0), &mut bench.rng);
+        fate == Fate::Dropped(DropCause::Lost)
+    };
+    assert_eq!([999, 1000, 1999, 2000].map(&mut is_lost), [true, false, false, true]);
 }

@@ -4,21 +4,24 @@
 //! clients share or one of a topology. Repeats are written out here, and the run is cut where conditions
 //! change, so that each part has figures of its own.
 
+mod outages;
+mod parts_of_run;
+mod words;
+
 use crate::mistake::Mistake;
 use crate::network::NetworkSpec;
 use crate::scenario::Scenario;
-use farfield_base::{Duration, Instant, StageSpan, Window};
+use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::layout::Layout;
-use farfield_net::course::PIECES_MOST;
+use farfield_net::course::{PIECES_MOST, RAMP_MOST};
 use farfield_net::{LinkChange, LinkChangeSpec, LinkModel, LinkName, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use toml::Value;
 
-/// Parts of a run that are counted apart; the last of them lasts to its end.
-const PARTS_MOST: usize = 20;
+pub(crate) use parts_of_run::PartsOfRun;
+
 /// Times that an entry without `times` is repeated in a network whose end is not known.
 const REPEATS_WITHOUT_END: u32 = 10_000;
 
@@ -106,7 +109,7 @@ struct PlannedChange {
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     targets: BTreeMap<Target, Vec<PlannedChange>>,
-    conditions: Vec<StageSpan>,
+    parts: PartsOfRun,
 }
 
 /// The end of a network's time.
@@ -119,6 +122,11 @@ pub(crate) enum End {
 }
 
 impl Scenario {
+    /// The begin of the measured part.
+    pub(crate) fn measured_from(&self) -> Instant {
+        Instant::ZERO + self.run.warm_up
+    }
+
     /// The end of the network's time.
     pub(crate) fn end_of_network(&self) -> End {
         let by_count = self.run.requests.is_some() || self.run.sessions.is_some();
@@ -126,32 +134,32 @@ impl Scenario {
         if self.has_no_end || by_count && length >= Window::BY_COUNT {
             return End::Unknown;
         }
-        End::At(Instant::ZERO + self.run.warm_up + length)
+        End::At(self.measured_from() + length)
     }
 }
 
 impl Changes {
-    /// The changes that `spec` has, for a network that ends at `end`.
+    /// The changes that `spec` has, for a network that is measured from `measured_from` on and ends at `end`.
     ///
     /// # Errors
     /// The first mistake: a name that nothing has, an instant past the end, an entry that changes nothing.
-    pub fn of(spec: &NetworkSpec, end: End) -> Result<Changes, Mistake> {
+    pub fn of(spec: &NetworkSpec, measured_from: Instant, end: End) -> Result<Changes, Mistake> {
         let mut changes = Changes::default();
         let mut marks: BTreeMap<Instant, Vec<String>> = BTreeMap::new();
         for (place, own) in spec.change.iter().enumerate() {
             let key = format!("network.change[{place}]");
             let moments = moments(&key, own, end)?;
             let parts = parts(&key, own, spec)?;
-            let words = in_words(own, spec);
+            let [to, back] = [words::new_values(own, spec), words::values_before(own, spec)];
             for LinkChange { at, over, back_at, .. } in &moments {
                 let mut mark = |at: Instant, words: String| marks.entry(at).or_default().push(words);
-                let to = if over.is_zero() { "" } else { " begins" };
-                mark(*at, format!("{words}{to}"));
+                let begins = if over.is_zero() { "" } else { " begins" };
+                mark(*at, format!("{to}{begins}"));
                 if !over.is_zero() {
-                    mark(*at + *over, format!("{words} reached"));
+                    mark(*at + *over, format!("{to} reached"));
                 }
                 if let Some(at) = back_at {
-                    mark(*at, format!("{} as before", whose(own, spec)));
+                    mark(*at, back.clone());
                 }
             }
             for (target, own_key, to) in parts {
@@ -169,13 +177,14 @@ impl Changes {
                 return Err(Mistake::at(own[0].key.clone(), sentence));
             }
         }
-        changes.conditions = conditions(&marks);
+        let conditions = parts_of_run::conditions(&marks, measured_from, end);
+        changes.parts = PartsOfRun { conditions, outages: outages::outages(&changes.targets, spec) };
         Ok(changes)
     }
 
-    /// The parts of the run between changes; none without changes.
-    pub fn conditions(&self) -> &[StageSpan] {
-        &self.conditions
+    /// The parts of the run between changes, and its outages; none without changes.
+    pub fn parts(&self) -> &PartsOfRun {
+        &self.parts
     }
 
     /// Puts changes on the links of a topology.
@@ -278,38 +287,49 @@ fn moments(key: &str, own: &ChangeSpec, end: End) -> Result<Vec<LinkChange>, Mis
             "without `every` nothing is repeated; write how often, such as every = \"15s\"".to_owned(),
         );
     }
+    if over > RAMP_MOST {
+        return refuse("over", format!("a ramp takes {RAMP_MOST} at most; write a shorter time"));
+    }
     if every.is_some_and(Duration::is_zero) {
         return refuse("every", "0s is no time between changes; write one such as \"15s\"".to_owned());
     }
     let first = Instant::ZERO + at;
-    let past = |at: Instant| matches!(end, End::At(end) if at >= end);
-    let length = match end {
-        End::At(end) => end.since(Instant::ZERO).to_string(),
-        End::Unknown => String::new(),
-    };
+    // An instant that is counted as the last of all is later than clocks go.
+    let past = |at: Instant| at == Instant::MAX || matches!(end, End::At(end) if at >= end);
     if past(first) {
-        return refuse(
-            "at",
-            format!(
-                "the run has ended by {at}: it lasts {length} with its warm-up; write an earlier instant, or a longer `run.duration`"
+        let sentence = match end {
+            End::At(end) => format!(
+                "the run has ended by {at}: it lasts {} with its warm-up; write an earlier instant, or a longer `run.duration`",
+                end.since(Instant::ZERO)
             ),
-        );
+            End::Unknown => "no run lasts as long as that; write an earlier instant".to_owned(),
+        };
+        return refuse("at", sentence);
     }
-    let most = times.map_or(REPEATS_WITHOUT_END, NonZeroU32::get);
+    let most = match (times, end) {
+        (Some(times), _) => times.get(),
+        (None, End::At(_)) => u32::MAX,
+        (None, End::Unknown) => REPEATS_WITHOUT_END,
+    };
+    // One more than a link keeps: that there are too many is said where links are known.
     let count = if every.is_some() { most.min(PIECES_MOST as u32 + 1) } else { 1 };
     let mut moments = Vec::new();
     for nth in 0..count {
         let at = first + every.unwrap_or_default().times(nth.into());
         if past(at) {
             if times.is_some() {
-                let sentence = format!(
-                    "the run has ended before the last of {count}, it lasts {length} with its warm-up; write fewer, or a longer `run.duration`"
-                );
+                let sentence = match end {
+                    End::At(end) => format!(
+                        "the run has ended before the last of {most}, it lasts {} with its warm-up; write fewer, or a longer `run.duration`",
+                        end.since(Instant::ZERO)
+                    ),
+                    End::Unknown => format!("no run lasts until the last of {most}; write fewer"),
+                };
                 return refuse("times", sentence);
             }
             break;
         }
-        let back_at = lasts.map(|lasts| at + lasts);
+        let back_at = lasts.map(|lasts| at + lasts).filter(|at| *at < Instant::MAX);
         moments.push(LinkChange { at, over, back_at, to: LinkChangeSpec::default() });
     }
     Ok(moments)
@@ -333,6 +353,7 @@ fn parts(
                 "this changes nothing; write `set`, such as set = { rate = \"1Mbit\" }",
             ));
         };
+        check_values(&format!("{key}.set"), &set)?;
         return Ok(vec![(Target::Link(link.clone()), format!("{key}.set"), set)]);
     }
     if own.set.is_some() {
@@ -412,6 +433,17 @@ fn place_of(class: Option<&str>, spec: &NetworkSpec) -> Result<usize, String> {
     }
 }
 
+/// Refuses values that leave a link as it is.
+fn check_values(key: &str, values: &LinkChangeSpec) -> Result<(), Mistake> {
+    let alone = LinkChangeSpec { reorder: true, ..LinkChangeSpec::default() };
+    if *values == alone {
+        let sentence =
+            "packets overtake others where a delay becomes shorter; write a `delay` beside `reorder`";
+        return Err(Mistake::at(format!("{key}.reorder"), sentence));
+    }
+    Ok(())
+}
+
 type Directions = (Option<Duration>, Option<LinkChangeSpec>, Option<LinkChangeSpec>);
 
 /// Both directions of a link, as far as they change.
@@ -439,69 +471,10 @@ fn directions(
         let name = if is_up { "up" } else { "down" };
         // A key that is not written has no line; its `rtt` has.
         let own_key = if written.is_some() { format!("{key}.{name}") } else { key.to_owned() };
+        check_values(&own_key, &values)?;
         parts.push((target(is_core, is_up), own_key, values));
     }
     Ok(parts)
-}
-
-/// The name of what an entry changes.
-fn whose(own: &ChangeSpec, spec: &NetworkSpec) -> String {
-    match (&own.link, &own.server, &own.class) {
-        (Some(link), ..) => link.to_string(),
-        (None, Some(server), _) => server.clone(),
-        (None, None, Some(class)) => class.clone(),
-        (None, None, None) => spec.class.first().map_or("clients", |class| class.name.as_str()).to_owned(),
-    }
-}
-
-/// The new values of an entry in words: `mobile: down rate 1Mbit, delay 80ms`.
-fn in_words(own: &ChangeSpec, spec: &NetworkSpec) -> String {
-    let values = |link: &LinkChangeSpec| -> String {
-        let Ok(Value::Table(table)) = Value::try_from(link) else { return String::new() };
-        let word = |(key, value): (&String, &Value)| match value {
-            Value::String(text) => format!("{key} {text}"),
-            Value::Table(_) => format!("another {key}"),
-            other => format!("{key} {other}"),
-        };
-        table.iter().map(word).collect::<Vec<_>>().join(", ")
-    };
-    let direction = |name: &str, link: &Option<LinkChangeSpec>| {
-        link.as_ref().map(|link| format!("{name}{}", values(link)))
-    };
-    let rtt = own.rtt.map(|rtt| format!("rtt {rtt}"));
-    let core = own.core.clone().unwrap_or_default();
-    let core_rtt = core.rtt.map(|rtt| format!("core rtt {rtt}"));
-    let parts = [
-        rtt,
-        direction("up ", &own.up),
-        direction("down ", &own.down),
-        core_rtt,
-        direction("core up ", &core.up),
-        direction("core down ", &core.down),
-        direction("", &own.set),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}: {}", whose(own, spec), parts.join("; "))
-}
-
-/// The parts of a run between the instants of `marks`, each with what begins there; the last has no end.
-fn conditions(marks: &BTreeMap<Instant, Vec<String>>) -> Vec<StageSpan> {
-    if marks.is_empty() {
-        return Vec::new();
-    }
-    let mut begins: Vec<(Instant, String)> = Vec::new();
-    if !marks.contains_key(&Instant::ZERO) {
-        begins.push((Instant::ZERO, "as at first".to_owned()));
-    }
-    let mark = |(at, words): (&Instant, &Vec<String>)| {
-        let distinct: BTreeSet<&str> = words.iter().map(String::as_str).collect();
-        (*at, distinct.into_iter().collect::<Vec<_>>().join("; "))
-    };
-    begins.extend(marks.iter().map(mark));
-    begins.truncate(PARTS_MOST);
-    let ends: Vec<Instant> = begins.iter().skip(1).map(|(at, _)| *at).chain([Instant::MAX]).collect();
-    let part = |(nth, ((from, course), to))| StageSpan { name: format!("{}", nth + 1), course, from, to };
-    begins.into_iter().zip(ends).enumerate().map(part).collect()
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::cross_traffic;
 use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::network::{ClassSpec, Link, NetworkSpec, OtherServerSpec, PathSpec};
-use super::network_change::Changes;
+use super::network_change::{Changes, PartsOfRun};
 use super::other_servers as servers;
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Duration, Instant, StageSpan};
+use farfield_base::{Duration, Instant};
 use farfield_emulator::MovePlan;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
 use farfield_engine::PlaneKind;
@@ -45,9 +45,10 @@ impl<'a, 'l> Laying<'a, 'l> {
     ///
     /// # Errors
     /// The first mistake in what is said of them.
-    pub fn lay_out(mut self) -> Result<(Layout, Vec<StageSpan>), Mistake> {
+    pub fn lay_out(mut self) -> Result<(Layout, PartsOfRun), Mistake> {
         self.check_one_kind()?;
-        self.changes = Changes::of(self.spec, self.scenario.end_of_network())?;
+        let (measured_from, end) = (self.scenario.measured_from(), self.scenario.end_of_network());
+        self.changes = Changes::of(self.spec, measured_from, end)?;
         servers::check(self.scenario, self.spec)?;
         let mut layout = match (&self.spec.backbone, &self.spec.topology) {
             (Some(_), _) => self.backbone(),
@@ -57,9 +58,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         servers::assign(&mut layout, self.spec)?;
         layout.network.others.of_hosts = self.scenario.servers_of_hosts();
         cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
-        let conditions = self.changes.conditions().to_vec();
+        let parts = self.changes.parts().clone();
         self.changes.put_on_layout(&mut layout)?;
-        Ok((layout, conditions))
+        Ok((layout, parts))
     }
 
     /// Refuses keys that another of classes, backbone and topology already sets.

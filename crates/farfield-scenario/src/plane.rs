@@ -82,7 +82,7 @@ impl Scenario {
         self.check_server()?;
         self.check_ways()?;
         let spec = self.network.clone().unwrap_or_default();
-        let (laid, conditions) = Laying::new(self, &spec, load).lay_out()?;
+        let (laid, parts) = Laying::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
         self.check_descriptors(self.dealt_over(&spec))?;
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
@@ -95,7 +95,8 @@ impl Scenario {
             links: laid.links,
             places: laid.places,
             round_trips: laid.round_trips,
-            conditions,
+            conditions: parts.conditions,
+            outages: parts.outages,
             shards: spec.shards,
             processors: spec.processors.clone(),
             busy_poll: spec.busy_poll,

@@ -151,6 +151,7 @@ impl Scene {
             places: Places::Edges,
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             conditions: Vec::new(),
+            outages: Vec::new(),
             shards: self.shards,
             processors: Vec::new(),
             busy_poll: false,

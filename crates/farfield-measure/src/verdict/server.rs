@@ -3,8 +3,9 @@
 //!
 //! [`ended`] checks a server whose process farfield knows. [`silent`] checks any server: it fails if no byte
 //! was received at the end of the load, though requests were due. Late replies are legitimate; so silence
-//! counts only beyond three times the longest response time, only while the load lasts, and only from when a
-//! request was due. Errors of the kernel (a refused connection) are not bytes of the server.
+//! counts only beyond three times the longest response time, only while the load lasts, only from when a
+//! request was due, and not in an [outage](crate::outages) that was asked for. Errors of the kernel (a refused
+//! connection) are not bytes of the server.
 
 use super::advice::RunView;
 use super::{Check, LimitUnit, VerdictLimits};
@@ -60,7 +61,8 @@ pub fn silent(run: &RunView<'_>) -> Check {
     };
     let load_over = run.fold.window().measure_to.min(run.fold.unanswered().until);
     let since = run.fold.unanswered().first_due_after(last_byte);
-    let silence = since.map_or(Duration::ZERO, |since| load_over.since(since));
+    let silent = since.map(|since| run.fold.outages().left_of((since, load_over.since(since))));
+    let silence = silent.into_iter().flatten().fold(Duration::ZERO, |sum, (_, length)| sum + length);
     let seconds = (last_byte.since(Instant::ZERO)).as_secs_f64();
     let check = Check::at_most(name, what, silence.as_ns() as f64, limit.as_ns() as f64, LimitUnit::Ns);
     let killed = run.stats.machine.is_some_and(|machine| machine.oom_kills > 0);

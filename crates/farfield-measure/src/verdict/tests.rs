@@ -311,12 +311,18 @@ fn a_run_of_a_moment_is_not_judged_by_shares() {
 
 /// A request each 5 ms, answered in 1 ms until the server falls silent.
 fn silent_from(silent_ms: u64, outcome: Outcome) -> Verdict {
+    silent_from_with(silent_ms, outcome, &[])
+}
+
+fn silent_from_with(silent_ms: u64, outcome: Outcome, outages_ms: &[(u64, u64)]) -> Verdict {
     const MS: u64 = 1_000_000;
     let request = |n: u64| match n * 5 < silent_ms {
         true => sample(n * 5 * MS, n * 5 * MS + MS),
         false => Sample { outcome, ..sample(n * 5 * MS, 1_200 * MS) },
     };
-    let fold = fold(window(0, 1000), &(0..200).map(request).collect::<Vec<_>>());
+    let at = |ms: u64| Instant::from_ns(ms * MS);
+    let outages: Vec<_> = outages_ms.iter().map(|(from, to)| (at(*from), at(*to))).collect();
+    let fold = fold(window(0, 1000), &(0..200).map(request).collect::<Vec<_>>()).with_outages(&outages);
     let (in_system_ns, last) = (fold.residence().total_ns as u64, Duration::from_ms(silent_ms - 4));
     let stats = EngineStats { in_system_ns, last_received: Some(last), ..good_run().1 };
     Asking { succeeded: 0.0, ..Asking::default() }.judge(&fold, &stats, END)
@@ -342,6 +348,19 @@ fn a_server_that_falls_silent_is_named_with_the_second() {
         assert_eq!(check(&verdict, "server-silent").state, CheckState::Passed, "{outcome:?}");
     }
     assert_eq!(check(&silent_from(850, Outcome::Unfinished), "server-silent").state, CheckState::Passed);
+}
+
+/// An outage that was asked for explains the silence in it, and none before it.
+#[test]
+fn an_outage_is_not_the_servers_silence() {
+    let silent = |from_ms: u64| {
+        let verdict = silent_from_with(500, Outcome::TimedOut, &[(from_ms, 2000)]);
+        let silent = check(&verdict, "server-silent");
+        (silent.state, silent.measured)
+    };
+    assert_eq!(silent(490), (CheckState::Passed, Some(0.0)));
+    assert_eq!(silent(600), (CheckState::Passed, Some(104e6)));
+    assert_eq!(silent(900), (CheckState::Failed, Some(404e6)));
 }
 
 /// Three longest response times are no silence: a slow server's users wait.

@@ -6,7 +6,7 @@
 
 use super::LinkModel;
 use crate::bit_rate::BitRate;
-use crate::course::{Course, CourseError, RateCourse};
+use crate::course::{Course, CourseError, RAMP_MOST, RAMP_RATE_MOST, RateCourse};
 use crate::delay::Order;
 use crate::loss::{Loss, LossRamp, LossSpec, Scope};
 use crate::probability::Probability;
@@ -203,6 +203,9 @@ impl LinkModel {
         let to = |to: &LinkChangeSpec| Some(to.rate?.as_bits());
         let Some(first) = changes.iter().position(|change| to(&change.to).is_some()) else { return Ok(()) };
         let Speed::Rate(rate) = &self.speed else { return Err((first, ChangeFault::NoRate)) };
+        if let Some(nth) = too_fast(rate.as_bits(), changes) {
+            return Err((nth, CourseError::TooFast.into()));
+        }
         let course = course(rate.as_bits(), changes, to)?;
         if let Discipline::Red(_) = self.discipline {
             for change in changes {
@@ -230,7 +233,7 @@ impl LinkModel {
     }
 
     fn change_loss(&self, changes: &[LinkChange], values: &mut Vec<(Instant, Value)>) -> At<()> {
-        let mut losses = Line { value: Value::Loss(self.loss), free_at: Instant::ZERO };
+        let mut losses = Line::of(Value::Loss(self.loss));
         for (nth, LinkChange { at, over, back_at, to }) in changes.iter().enumerate() {
             let Some(loss) = to.loss.as_ref().map(LossSpec::loss) else { continue };
             if loss.scope() == Scope::Connection && self.loss.scope() == Scope::Link {
@@ -256,20 +259,45 @@ impl LinkModel {
 /// A quantity while its changes are put one behind the other.
 struct Line {
     value: Value,
+    /// The begin of the last change.
+    changed_at: Option<Instant>,
     /// The instant from which on it may change again.
     free_at: Instant,
 }
 
 impl Line {
+    fn of(value: Value) -> Line {
+        Line { value, changed_at: None, free_at: Instant::ZERO }
+    }
+
     fn take(&mut self, at: Instant, over: Duration, value: Value) -> Result<(), CourseError> {
         let since_start = at.since(Instant::ZERO);
-        if at < self.free_at {
-            return Err(CourseError::WithinRamp(since_start));
+        if self.changed_at == Some(at) {
+            return Err(CourseError::Twice(since_start));
         }
-        let free_at = if over.is_zero() { at + Duration::from_ns(1) } else { at + over };
-        *self = Line { value, free_at };
+        if at < self.free_at {
+            return Err(CourseError::WithinAnother(since_start));
+        }
+        if over > RAMP_MOST {
+            return Err(CourseError::TooLong);
+        }
+        *self = Line { value, changed_at: Some(at), free_at: at + over };
         Ok(())
     }
+}
+
+/// The first change along a ramp of rates that none is exact for.
+fn too_fast(first: u64, changes: &[LinkChange]) -> Option<usize> {
+    let mut before = first;
+    changes.iter().position(|change| {
+        let Some(rate) = change.to.rate.map(BitRate::as_bits) else { return false };
+        let is_ramp = !change.over.is_zero() && rate != before;
+        let is_too_fast = is_ramp && rate.max(before) > RAMP_RATE_MOST;
+        if change.back_at.is_none() {
+            before = rate;
+        }
+        is_too_fast
+    })
 }
 
 fn course(first: u64, changes: &[LinkChange], to: impl Fn(&LinkChangeSpec) -> Option<u64>) -> At<Course> {
@@ -291,7 +319,7 @@ fn steps(
     first: Value,
     to: impl Fn(&LinkChangeSpec) -> Option<Value>,
 ) -> At<()> {
-    let mut line = Line { value: first, free_at: Instant::ZERO };
+    let mut line = Line::of(first);
     for (nth, LinkChange { at, over, back_at, to: spec }) in changes.iter().enumerate() {
         let Some(value) = to(spec) else { continue };
         if !over.is_zero() {

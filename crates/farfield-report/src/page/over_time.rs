@@ -26,12 +26,14 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &ActiveUsers)
          was set aside of it are shaded. A dashed line lies upon another one.",
     );
     let (stages, conditions) = (&run.summary().stages, &run.summary().conditions);
-    let begun = match (stages.is_empty(), conditions.is_empty()) {
-        (true, true) => "",
-        (false, true) => " Dashed lines stand where stages of the load begin.",
-        (true, false) => " Dashed lines stand where conditions of the network change.",
-        (false, false) => {
-            " Dashed lines stand where stages of the load begin, and where conditions of the network change."
+    // The first begins where the measured part does.
+    let begun = match (stages.len() > 1, conditions.len() > 1) {
+        (false, false) => "",
+        (true, false) => " Dashed lines stand where stages of the load begin in the measured part.",
+        (false, true) => " Dashed lines stand where conditions of the network change in the measured part.",
+        (true, true) => {
+            " Dashed lines stand where stages of the load begin in the measured part, and where conditions of the \
+             network change."
         }
     };
     let _ = writeln!(page, "{begun}</p>");

@@ -1,7 +1,7 @@
 //! Tables of parts of a run that have names: the flows of its users, the hosts that they ask, the stages of
 //! its load, the conditions of its network, and the classes of its clients.
 
-use super::{LABEL, end_table, fit, or_dash, quantile, row};
+use super::{COLUMNS, LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent, rate, time};
 use farfield_measure::Quantile;
 use farfield_measure::summary::{ClassSummary, FlowSummary, HostSummary, PartSummary, StageSummary};
@@ -21,8 +21,8 @@ pub(super) fn stages(stages: &[StageSummary]) -> Vec<String> {
     end_table(lines, stages.len().saturating_sub(LINES_EACH))
 }
 
-/// A line for each part of the run between changes of its network, and a blank line behind them; nothing
-/// where it does not change.
+/// A line for each part of the run between changes of its network, below it what begins there, and a blank
+/// line behind them; nothing where it does not change.
 pub(super) fn conditions(conditions: &[StageSummary]) -> Vec<String> {
     if conditions.is_empty() {
         return Vec::new();
@@ -31,6 +31,7 @@ pub(super) fn conditions(conditions: &[StageSummary]) -> Vec<String> {
     let mut lines = vec![row("conditions", names, "requests")];
     for own in conditions.iter().take(LINES_EACH) {
         lines.push(part_row_at(&fit(&own.name, LABEL - 1), own.from_ns, &own.steady));
+        lines.push(fit(&format!("  {}", own.course), COLUMNS));
     }
     end_table(lines, conditions.len().saturating_sub(LINES_EACH))
 }

@@ -60,6 +60,69 @@ fn an_outage_is_repeated_until_the_end() {
     assert!(link.lost_share() > 0.5);
 }
 
+/// The words that the parts of a run have, by their names.
+fn courses(text: &str) -> Vec<(String, String)> {
+    let plan = read(text).expect("changes");
+    let conditions = &plan.network().expect("a network").conditions;
+    conditions.iter().map(|own| (own.name.clone(), own.course.clone())).collect()
+}
+
+#[test]
+fn parts_of_a_run_say_what_begins() {
+    let text = "[[network.change]]\nat = '5s'\nfor = '1s'\nup = { loss = '100%', queue = '20 packets' }\n\
+                down = { corrupt = '7%', loss = 'none' }\n[[network.change]]\nat = '20s'\nrtt = '90ms'\n";
+    let expected = [
+        "as at first",
+        "clients: up loss 100%, queue 20 packets; down no loss, corrupt 7%",
+        "clients: up loss, queue; down loss, corrupt as before",
+        "clients: rtt 90ms",
+    ];
+    assert_eq!(courses(text).into_iter().map(|(_, course)| course).collect::<Vec<_>>(), expected);
+}
+
+/// Of 60 changes 42 begin in the last part; those of the warm-up, of 1 s, take no part's place.
+#[test]
+fn the_last_of_many_parts_says_that_it_is_several() {
+    let text =
+        "[[network.change]]\nat = '5s'\nfor = '500ms'\nevery = '1s'\ntimes = 30\nup = { loss = '2%' }\n";
+    let parts = courses(text);
+    assert_eq!((parts.len(), parts[18].1.as_str()), (20, "clients: up loss as before"));
+    assert_eq!(parts[19], ("20".to_owned(), "… and 42 more changes".to_owned()));
+    let text = "[[network.change]]\nat = '0s'\nfor = '5ms'\nevery = '10ms'\ntimes = 90\nup = { loss = '2%' }\n\
+                [[network.change]]\nat = '30s'\ndown = { loss = '3%' }\n";
+    let parts = courses(text);
+    assert_eq!(parts.len(), 22, "20 that end in the warm-up");
+    assert_eq!(parts[20], ("180".to_owned(), "clients: up loss as before".to_owned()));
+    assert_eq!(parts[21], ("181".to_owned(), "clients: down loss 3%".to_owned()));
+}
+
+/// An outage of all clients, and none of one class of two.
+#[test]
+fn outages_are_known() {
+    let outages = |text: &str| {
+        let plan = read(text).expect("changes");
+        let outages = plan.network().expect("a network").outages.clone();
+        outages
+            .into_iter()
+            .map(|(from, to)| [from, to].map(|at| at.as_ns() / 1_000_000_000))
+            .collect::<Vec<_>>()
+    };
+    let out = |at: u64, lasts: u64, whose: &str| {
+        format!("[[network.change]]\nat = '{at}s'\nfor = '{lasts}s'\n{whose} = {{ loss = '100%' }}\n")
+    };
+    assert_eq!(outages(&out(5, 2, "every = '15s'\ndown")), [[5, 7], [20, 22], [35, 37], [50, 52]]);
+    assert_eq!(outages(&format!("{}{}", out(5, 2, "up"), out(7, 3, "down"))), [[5, 10]]);
+    let for_good = "[[network.change]]\nat = '5s'\nup = { loss = '100%' }\n[[network.change]]\nat = '9s'\n\
+                    up = { loss = '99%' }\n";
+    assert_eq!(outages(for_good), [[5, 9]]);
+    let dsl = out(5, 9, "class = 'dsl'\nup");
+    assert!(outages(&format!("{CLASSES}{dsl}")).is_empty());
+    let both = format!("{CLASSES}{dsl}{}", out(10, 9, "class = 'mobile'\ndown"));
+    assert_eq!(outages(&both), [[10, 14]]);
+    let shared = out(20, 1, "link = 'shared.up'\nset");
+    assert_eq!(outages(&format!("{CLASSES}{shared}")), [[20, 21]]);
+}
+
 #[test]
 fn a_link_of_a_topology_changes_whoever_takes_it() {
     let topology = "[network.topology]\nserver = 'www'\nhosts = ['www', 'a', 'b']\nrouters = ['core']\n\
@@ -98,7 +161,13 @@ fn mistakes_say_where_and_what_would_do() {
     refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\ntimes = 3", &[".times", "every"]);
     refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nevery = '0s'", &[".every"]);
     refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '2s'\nfor = '1s'", &[".for", "longer"]);
-    refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '20s'\nevery = '10s'", &["still changing at 15s"]);
+    refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '20s'\nevery = '10s'", &["not ended at 15s"]);
+    refuse("at = '5s'\nclass = 'dsl'\nrtt = '1s'\nover = '300000h'", &[".over", "8784h at most"]);
+    refuse("at = '1s'\nclass = 'dsl'\nrtt = '1s'\nevery = '100us'", &["more than 200000 times"]);
+    let twice = "at = '0s'\nclass = 'dsl'\nrtt = '1s'\n";
+    refuse(&format!("{twice}[[network.change]]\n{twice}"), &["change[1]", "already"]);
+    refuse("at = '5s'\nclass = 'dsl'\ndown = { reorder = true }", &["change[0].down.reorder", "`delay`"]);
+    refuse("at = '5s'\nlink = 'shared.up'\nset = { reorder = true }", &["change[0].set.reorder"]);
     refuse("at = '5s'\nclass = 'dsl'", &[key, "changes nothing"]);
     refuse("at = '5s'\nclass = 'mobile'\ndown = { rate = '1Mbit' }", &["down.rate", "no `rate` to begin"]);
     refuse("at = '5s'\nclass = 'dsl'\ncore = { rtt = '1s' }", &["no `core`"]);

@@ -50,6 +50,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let overlay = overlay(flags);
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     super::run::refuse_part(&plan, "a search for capacity")?;
+    refuse_changes(&plan)?;
     let mut searched = searched(flags, goals.as_ref(), &plan)?;
     let load = RisingLoad::of(&plan, flags.peak.is_some())?;
     let has_check = generator::may_check(&plan, searched.generator, &load);
@@ -93,6 +94,18 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         Format::Json => output::put(&json(&report))?,
     }
     Ok(exit(&report))
+}
+
+/// Refuses a network that changes: the load is to be what trials differ by.
+fn refuse_changes(plan: &RunPlan) -> Result<(), Problem> {
+    let changes = plan.network().is_some_and(|network| !network.conditions.is_empty());
+    if changes {
+        return Err(Problem::usage(
+            "a search makes trials of several lengths, each of which would meet another mixture of the conditions in \
+             `network.change`: leave it out, and search once under each of them",
+        ));
+    }
+    Ok(())
 }
 
 /// The keys that are laid over the scenario in all trials. A server of which only the URL is known is loaded

@@ -44,7 +44,7 @@ impl RunFacts {
 }
 
 fn changes_of(settings: &RunSettings) -> Vec<(Instant, String)> {
-    let begins = settings.plane.conditions().iter().skip(1);
+    let begins = settings.plane.conditions().iter().filter(|span| span.from > Instant::ZERO);
     begins.map(|span| (span.from, span.course.clone())).collect()
 }
 

@@ -113,6 +113,7 @@ fn what_is_no_search_is_refused() {
         ("--slo rate>5/s", "is no goal of a search"),
         ("--slo p99<1s --from 50 --to 10", "--to is below the first load, 50"),
         ("--slo p99<1s --set run.requests=5", "leave `run.requests`"),
+        ("--slo p99<1s --set network.change=[{at='5s',rtt='80ms'}]", "another mixture of the conditions"),
         (
             "--slo p99<1s --set load.model=overload --set load.descriptors=5",
             "an overload has no capacity under goals",

@@ -5,6 +5,7 @@ mod audit;
 mod brought;
 mod brought_logs;
 mod capacity;
+mod changes;
 mod command_line;
 mod compare;
 mod counted;

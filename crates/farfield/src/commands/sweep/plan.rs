@@ -151,7 +151,8 @@ fn repeats(asked: &RepeatFlags, points: usize) -> Result<Repeats, Problem> {
     Ok(Repeats { least, most: asked.repeats_max.min(room) })
 }
 
-/// Bounds of the lengths of runs; none where their length is what is varied, or follows from the load.
+/// Bounds of the lengths of runs; none where their length is what is varied, or follows from the load or from
+/// a network that changes.
 fn lengths(asked: &SweepRequest, read: &RunPlan, points: &[Point]) -> Result<Option<LengthPlan>, Problem> {
     let max = time("--length-max", Some(&asked.repeat.length_max))?;
     let run = &read.scenario().run;
@@ -164,7 +165,9 @@ fn lengths(asked: &SweepRequest, read: &RunPlan, points: &[Point]) -> Result<Opt
         LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.is_stationary(),
         LoadModel::Overload(_) => false,
     });
-    let has_length = !ends_by_count && !is_varied && is_stationary;
+    // Runs of other lengths would meet other parts of what changes.
+    let changes = read.network().is_some_and(|network| !network.conditions.is_empty());
+    let has_length = !ends_by_count && !is_varied && is_stationary && !changes;
     Ok(has_length.then_some(LengthPlan {
         own: run.duration,
         max: max.max(run.duration),
