@@ -4,8 +4,8 @@
 //! [`ended`] checks a server whose process farfield knows. [`silent`] checks any server: it fails if no byte
 //! was received at the end of the load, though requests were due. Late replies are legitimate; so silence
 //! counts only beyond three times the longest response time, only while the load lasts, only from when a
-//! request was due, and not in an [outage](crate::outages) that was asked for. Errors of the kernel (a refused
-//! connection) are not bytes of the server.
+//! request was due, and not in an [outage](crate::outages) that was asked for. Errors of the kernel (a
+//! refused connection) are not bytes of the server.
 
 use super::advice::RunView;
 use super::{Check, LimitUnit, VerdictLimits};

@@ -2,8 +2,8 @@
 
 use crate::common::Place;
 
-/// Users who wait behind an outage of 2 s, and then for TCP's timers: the server is not blamed for it, and the
-/// table says what began when.
+/// Users who wait behind an outage of 2 s, and then for TCP's timers: the server is not blamed for it, and
+/// the table says what began when.
 #[test]
 fn an_outage_is_the_networks() {
     let place = Place::new();
