@@ -152,8 +152,8 @@ impl<'a> Journal<'a> {
         self.records.iter().filter(move |record| record.counts() && record.length() >= length)
     }
 
-    /// Requests that were due a second in the longest trial with the highest load up to this one; with a lower
-    /// load than any, in proportion.
+    /// Requests that were due a second in the longest trial with the highest load up to this one; with a
+    /// lower load than any, in proportion.
     pub fn requests_per_s(&self, load: f64) -> Option<f64> {
         let rate = |record: &TrialRecord| record.observed.requests as f64 / record.length().as_secs_f64();
         let order = |a: &&TrialRecord, b: &&TrialRecord| {

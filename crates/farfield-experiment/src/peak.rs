@@ -149,8 +149,8 @@ impl Peak<'_> {
         Ok(best.map(|(load, _)| load))
     }
 
-    /// Throughput in a short trial, and the most that it may be on average if replies come independently: within
-    /// three standard deviations of their number, which is one more than was seen.
+    /// Throughput in a short trial, and the most that it may be on average if replies come independently:
+    /// within three standard deviations of their number, which is one more than was seen.
     fn measure(&mut self, load: f64) -> Result<Option<(f64, f64)>, Stop> {
         match self.journal.measure(load, self.plan.short(), 0)? {
             Made::Counted(at) => {

@@ -204,8 +204,8 @@ pub struct CapacityReport {
     /// has reached the goals' limits; null where that is no more than what was asked for.
     #[serde(default)]
     pub overstated_by: Option<f64>,
-    /// The generator held against two at the load of the answer; null where there is no such answer, its limit
-    /// was known, or the load is made in virtual time.
+    /// The generator held against two at the load of the answer; null where there is no such answer, its
+    /// limit was known, or the load is made in virtual time.
     #[serde(default)]
     pub generator: Option<GeneratorCheck>,
 }

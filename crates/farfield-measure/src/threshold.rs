@@ -184,13 +184,9 @@ impl Threshold {
 
     /// Requests without which its metric says nothing: a hundred for a p99, of which one is beyond it.
     pub fn requests_needed(&self) -> u64 {
-        match self.metric {
-            Metric::Time(Statistic::Quantile(quantile), timing) if timing != Timing::EventGap => {
-                let beyond = 1.0 - quantile.as_f64();
-                if beyond > 0.0 { (1.0 / beyond).round() as u64 } else { 1 }
-            }
-            _ => 1,
-        }
+        let Metric::Time(Statistic::Quantile(quantile), timing) = self.metric else { return 1 };
+        let beyond = 1.0 - quantile.as_f64();
+        if timing != Timing::EventGap && beyond > 0.0 { (1.0 / beyond).round() as u64 } else { 1 }
     }
 
     /// The unit of its metric and of its limit.

@@ -124,7 +124,7 @@ fn a_ramp_of_loss_rises_along_a_line() {
     }
 }
 
-/// What waits when a limit falls below it stays; newcomers find the queue full.
+/// Packets that wait when a limit falls below them stay; newcomers find the queue full.
 #[test]
 fn a_shorter_queue_keeps_what_waits() {
     let model = link().drop_tail("8 packets".parse().unwrap());

@@ -1,10 +1,10 @@
 //! Runs compared: whether two servers, two configurations or two versions differ, by how much, and with what
 //! confidence.
 //!
-//! A [`ComparisonSide`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it, on the
-//! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
-//! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016).
-//! Repeats that share seeds in virtual time, or blocks of a sweep, are pairs, whose differences are
+//! A [`ComparisonSide`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it,
+//! on the numbers of whole runs: each counts once, however many requests it had, since runs of one server
+//! process agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA
+//! 2016). Repeats that share seeds in virtual time, or blocks of a sweep, are pairs, whose differences are
 //! averaged. Rates and times are compared by their logarithms, so that a change is a ratio; the share of
 //! errors by its difference. One run against one is compared by the intervals that each has of itself, which
 //! know nothing of what differs between two starts of a server.

@@ -94,7 +94,8 @@ pub(crate) struct Connection {
     pub in_flight: SmallVec<[Exchange; 1]>,
     /// Its place among the connections that a time limit runs on.
     pub limit: Link,
-    /// Its place among those whose requests have limits of their own; see [`ConnectionSlots`](crate::table::ConnectionSlots).
+    /// Its place among those whose requests have limits of their own; see
+    /// [`ConnectionSlots`](crate::table::ConnectionSlots).
     pub watched: Option<Instant>,
 }
 

@@ -237,6 +237,12 @@ class Observed:
     achieved_per_s: float
     """Successful replies a second."""
 
+    backlog_share: float = 0.0
+    """The share of requests due by which those without an answer became more in the measured part, as
+    far as that is no accident: the load is more than is served. Zero of a closed load, whose users
+    wait.
+    """
+
     body_bytes_per_s: float = 0.0
     """Bytes of bodies a second, of whole replies."""
 

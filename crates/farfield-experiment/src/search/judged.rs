@@ -24,15 +24,16 @@ impl Search<'_> {
 
     /// An answer that trials are long enough for; what else may be said where they are not.
     pub(super) fn judged(&self, answer: Answer) -> Answer {
-        let Some(because) = self.too_short(&answer) else { return answer };
+        let short = self.too_short(&answer);
+        let Some(because) = short.clone().or_else(|| self.drifting(&answer)) else { return answer };
         let (low, high) = match &answer {
             Answer::Found { low, high, .. } => (Some(*low), Some(*high)),
             Answer::AtLeast { value, .. } => (Some(*value), None),
             Answer::LessThan { value } => (None, Some(*value)),
             Answer::Undecided { low, high, .. } => (*low, *high),
         };
-        // Loads that were served for good are a lower bound all the same.
-        let low = low.and_then(|low| self.lasting(low));
+        // Loads that were served for good are a lower bound all the same, unless their times grow.
+        let low = low.filter(|_| short.is_some()).and_then(|low| self.lasting(low));
         let because = match &self.ceiling {
             Some(ceiling) => format!("{}; below, {because}", ceiling.because()),
             None => because,
@@ -62,7 +63,13 @@ impl Search<'_> {
                 "in trials of {length} a queue grows unseen{limit}; make them longer with --duration {would_do} --budget {budget}"
             ));
         }
+        None
+    }
+
+    /// Why trials drift below this answer.
+    fn drifting(&self, answer: &Answer) -> Option<String> {
         let Answer::Found { value, method: Method::Regression, .. } = answer else { return None };
+        let length = self.plan.length;
         let kept = self.journal.full(length).filter(|record| record.load <= *value);
         let drift = needs::drift(kept.filter(|record| record.design.block > 0))?;
         Some(format!(

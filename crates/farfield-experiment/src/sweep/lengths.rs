@@ -14,8 +14,8 @@
 //!    on average where nothing drifts; Student's test over a point's runs says if it is not. Runs of
 //!    different seeds are independent, so that the test holds however alike requests of one run are.
 //!
-//!    Where they drift and their ends differ, runs end before that: what is at fault at a certain time, such as
-//!    a load or a server that stops, is left out, and runs become no longer any more.
+//! Where they drift and their ends differ, runs end before that: what is at fault at a certain time, such as
+//! a load or a server that stops, is left out, and runs become no longer any more.
 //!
 //! After a change the pilot is made again, with the same seeds, and the runs before count for nothing: what
 //! they decided does not bias the runs that follow. Everything follows from the runs' own results, so that an
@@ -46,7 +46,8 @@ const DRIFT_MIN: f64 = 0.1;
 const MAY_DRIFT: f64 = 1.5;
 /// Runs of a point that a drift is shown by at least.
 const DRIFT_RUNS: usize = 4;
-/// The part of the load from which on an end that differs is more than the rule cuts off anything: one by this.
+/// The part of the load from which on an end that differs is more than the rule cuts off anything: one by
+/// this.
 const END: u64 = 32;
 /// Number of times that a run that drifts from end to end is taken for one that has not settled yet, and is
 /// preceded by as long again. A run that still drifts then is not stationary.
@@ -90,7 +91,8 @@ pub struct Course {
     pub settled_ns: Option<u64>,
     /// The mean response time of the second half of the measured part over that of the first.
     pub halves_ratio: Option<f64>,
-    /// Before the end of the load, the length of the end at which they differ from the rest; 0 if they do not.
+    /// Before the end of the load, the length of the end at which they differ from the rest; 0 if they do
+    /// not.
     #[serde(default)]
     pub end_ns: u64,
 }
@@ -397,8 +399,8 @@ impl<'a> Lengths<'a> {
         last.filter(|(warm_up, _)| *warm_up > self.now.warm_up)
     }
 
-    /// The length of runs that end before their ends differ, where they drift for that, and the point at which
-    /// they do.
+    /// The length of runs that end before their ends differ, where they drift for that, and the point at
+    /// which they do.
     fn early_end(&self, of_points: &[Vec<&RunRecord>], is_whole: bool) -> Option<(RunLength, String, usize)> {
         let (_, point) = self.drift(of_points).filter(|_| is_whole)?;
         let (measured, end) = self.without_end(&of_points[point])?;
@@ -406,8 +408,8 @@ impl<'a> Lengths<'a> {
         Some((RunLength { measured, ..self.now }, why, point))
     }
 
-    /// The measured part of runs that end before their ends differ, and the length of these ends, if most runs
-    /// have such an end.
+    /// The measured part of runs that end before their ends differ, and the length of these ends, if most
+    /// runs have such an end.
     fn without_end(&self, runs: &[&RunRecord]) -> Option<(Duration, Duration)> {
         let whole = self.now.warm_up + self.now.measured;
         let ends: Vec<u64> = runs.iter().filter_map(|run| Some(run.course?.end_ns)).collect();

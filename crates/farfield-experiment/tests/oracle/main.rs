@@ -1,5 +1,5 @@
-//! Searches for capacity against the reference library of MLRsearch (RFC 9971), `MLRsearch` of PyPI: given the
-//! same outcomes of trials, both find the same bounds.
+//! Searches for capacity against the reference library of MLRsearch (RFC 9971), `MLRsearch` of PyPI: given
+//! the same outcomes of trials, both find the same bounds.
 
 use farfield_base::Duration;
 use farfield_experiment::report::Method;

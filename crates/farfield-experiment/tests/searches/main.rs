@@ -310,8 +310,8 @@ fn what_the_generator_can_offer_is_a_ceiling() {
     assert!(matches!(below.answer, Answer::Found { .. }), "{:?}", below.answer);
 }
 
-/// Trials that are too short for their goals are no evidence: of a server that keeps a p99 of 50 ms up to 3/s,
-/// no trial of 2 s says so, and of M/M/1 trials of 300 ms say only that its capacity is no higher.
+/// Trials that are too short for their goals are no evidence: of a server that keeps a p99 of 50 ms up to
+/// 3/s, no trial of 2 s says so, and of M/M/1 trials of 300 ms say only that its capacity is no higher.
 #[test]
 fn trials_too_short_to_judge_are_no_bound() {
     let needs =

@@ -13,8 +13,8 @@ use farfield_base::Rule;
 /// The reader's position in the coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunked {
-    /// In `ChunkPosition::Data`: bytes of data to come. In `ChunkPosition::Size` and up to the line's end: the
-    /// size so far.
+    /// In `ChunkPosition::Data`: bytes of data to come. In `ChunkPosition::Size` and up to the line's end:
+    /// the size so far.
     left: u64,
     step: ChunkPosition,
 }

@@ -27,7 +27,7 @@ pub struct LinkModel {
     pub(super) closure: Option<Closure>,
     /// Transmission time of a packet of RED's mean size.
     pub(super) mean_packet_time: Duration,
-    /// What holds later, where the link changes.
+    /// The models that hold later, where the link changes.
     pub(super) epochs: Option<Arc<Epochs>>,
 }
 

@@ -14,7 +14,7 @@ pub(super) fn new_values(own: &ChangeSpec, spec: &NetworkSpec) -> String {
     format!("{}: {}", whose(own, spec), in_words(own, rtt, values))
 }
 
-/// What comes back behind an entry: `mobile: down rate, delay as before`.
+/// The values that come back behind an entry: `mobile: down rate, delay as before`.
 pub(super) fn values_before(own: &ChangeSpec, spec: &NetworkSpec) -> String {
     let keys = |link: &LinkChangeSpec| -> Vec<String> {
         quantities(link).into_iter().map(|(key, _)| key.to_owned()).collect()

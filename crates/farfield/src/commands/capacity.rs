@@ -188,8 +188,8 @@ fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> 
     part(TRIALS).max(longest.times(TIMES_OF_GOAL)).min(part(TRIALS_MIN))
 }
 
-/// The length up to which trials are lengthened that have too few requests: short ones as far as full ones go,
-/// and full ones, where the user does not say how long they are, as far as the budget has room.
+/// The length up to which trials are lengthened that have too few requests: short ones as far as full ones
+/// go, and full ones, where the user does not say how long they are, as far as the budget has room.
 fn length_max(scenario: &Scenario, is_given: bool, length: Duration, budget: Duration) -> Duration {
     let is_simulated = scenario.plane == PlaneKind::Simulated;
     if is_given || is_simulated { length } else { length.max(Duration::from_ns(budget.as_ns() / TRIALS_MIN)) }

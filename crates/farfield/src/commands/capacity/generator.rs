@@ -17,8 +17,8 @@ const CHECK: Duration = Duration::from_secs(6);
 /// The share of the budget that it may take is one by this.
 const PART: u64 = 5;
 
-/// True if the generator of such a search can be checked here; no check is made of one whose limit is known, or
-/// that has no clock. An error is why it cannot be.
+/// True if the generator of such a search can be checked here; no check is made of one whose limit is known,
+/// or that has no clock. An error is why it cannot be.
 pub fn may_check(plan: &RunPlan, limit: Option<f64>, load: &RisingLoad) -> Result<(), Option<&'static str>> {
     let scenario = plan.scenario();
     let is_started = scenario.server.as_ref().is_some_and(|server| server.command.is_some());

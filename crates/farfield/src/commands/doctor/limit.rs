@@ -80,7 +80,7 @@ pub fn check(runs: ChildRuns, load: &RisingLoad, at: f64, budget_s: f64) -> Resu
     before_own_server(runs, load, |generators| limit::check(at, budget_s, generators))
 }
 
-/// What comes of generators' runs before farfield's own server.
+/// The result of generators' runs before farfield's own server.
 fn before_own_server<T>(
     runs: ChildRuns,
     load: &RisingLoad,
