@@ -2,19 +2,20 @@
 //!
 //! A trial that is too short errs to one side: it keeps goals that the load does not.
 //!
-//! - **Requests.** The p99 of fewer than a hundred requests is their largest time, and one of none is
-//! nothing. Such a trial counts for nothing ([`Validity::TooShort`](crate::Validity)), and is made again,
-//! longer, as far as there is room for that. - **Growth.** Above its capacity a server's queue grows, at
-//! first slowly. A load that exceeds it by the share ε has delayed requests by εT after a trial of length T,
-//! so that it keeps a limit of L up to about ε = L/T; and below, a queue that was empty at first takes long
-//! to become as long as it will be. Searches before M/M/1 with a p99 of 50 ms came out 20, 8 and 4 % too high
-//! with trials of 0.3, 1 and 2 s, which is about twice L/T. Users of a closed load wait for each other, and
-//! their queue cannot grow beyond them. - **Backlog.** What grows can be counted: of n requests that were
-//! due, εn have no answer at the end. Where these are more than three standard deviations of n and what a
-//! median response time holds, the load is not served, whatever its goals say, which shows ε from about 6/√n
-//! on; a goal that is kept up to there may be broken a little below, by some 5/(λL) of the load λ. -
-//! **Drift.** Response times at loads that are said to be kept must not grow from the first half of trials to
-//! the second.
+//! - **Requests.** The p99 of fewer than a hundred requests is their largest time, and that of none is
+//!   nothing. Such a trial counts for nothing ([`Validity::TooShort`](crate::Validity)), and is made again,
+//!   longer, as far as there is room for that.
+//! - **Growth.** Above its capacity a server's queue grows, at first slowly. A load that exceeds it by the
+//!   share ε has delayed requests by εT after a trial of length T, so that it keeps a limit of L up to about
+//!   ε = L/T; and below, a queue that was empty at first takes long to become as long as it will be. Searches
+//!   before M/M/1 with a p99 of 50 ms came out 20, 8 and 4 % too high with trials of 0.3, 1 and 2 s, which is
+//!   about twice L/T. Users of a closed load wait for each other, and their queue cannot grow beyond them.
+//! - **Backlog.** Growth can be counted: of n requests that were due, εn have no answer at the end. Where
+//!   these are more than three standard deviations of n and what a median response time holds, the load is
+//!   not served, whatever its goals say, which shows ε from about 6/√n on; a goal that is kept up to there
+//!   may be broken a little below, by some 5/(λL) of the load λ.
+//! - **Drift.** Response times at loads that are said to be kept must not grow from the first half of trials
+//!   to the second.
 
 use crate::report::TrialRecord;
 use farfield_base::Duration;

@@ -107,8 +107,9 @@ impl Client {
 
     /// The client that `settings` describe.
     ///
-    /// # Panics If the settings have no [beginning](TlsSettings::beginning_at), or their cryptography no
-    /// random numbers or no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
+    /// # Panics
+    /// If the settings have no [beginning](TlsSettings::beginning_at), or their cryptography no random
+    /// numbers or no TLS_AES_128_GCM_SHA256, which QUIC begins with (RFC 9001 section 5.2).
     pub fn new(settings: &TlsSettings) -> Client {
         let (tls, witness) = encrypted::Client::in_quic(settings);
         let (config, name) = tls.config();
