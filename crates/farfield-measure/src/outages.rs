@@ -48,6 +48,9 @@ impl Outages {
 mod tests {
     use super::*;
 
+    /// From one second to another.
+    type Stretch = (u64, u64);
+
     fn at(secs: u64) -> Instant {
         Instant::ZERO + Duration::from_secs(secs)
     }
@@ -63,7 +66,7 @@ mod tests {
                 .map(|(from, length)| (from.as_ns() / 1_000_000_000, length.as_ns() / 1_000_000_000))
                 .collect()
         };
-        let cases: [((u64, u64), Vec<(u64, u64)>); 6] = [
+        let cases: [(Stretch, Vec<Stretch>); 6] = [
             ((0, 10), vec![(0, 10)]),
             ((8, 18), vec![(8, 2), (15, 3)]),
             ((10, 15), vec![]),
