@@ -72,7 +72,7 @@ pub enum FloodKind {
     Ping,
     /// PING, with a byte of body behind every thirty: as many as are allowed for it. Nothing is read.
     PingAndBody,
-    /// SETTINGS, as [`PingAndBody`](Kind::PingAndBody).
+    /// SETTINGS, as [`PingAndBody`](FloodKind::PingAndBody).
     SettingsAndBody,
     /// SETTINGS, with a reply to every 9,000.
     Settings,
