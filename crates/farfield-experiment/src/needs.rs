@@ -11,7 +11,7 @@
 //!   before M/M/1 with a p99 of 50 ms came out 20, 8 and 4 % too high with trials of 0.3, 1 and 2 s, which is
 //!   about twice L/T. Users of a closed load wait for each other, and their queue cannot grow beyond them.
 //! - **Backlog.** Growth can be counted: of n requests that were due, εn have no answer at the end. Where
-//!   these are more than three standard deviations of n and what a median response time holds, the load is
+//!   these are more than three standard deviations of n and what a slow path holds back, the load is
 //!   not served, whatever its goals say, which shows ε from about 6/√n on; a goal that is kept up to there
 //!   may be broken a little below, by some 5/(λL) of the load λ.
 //! - **Drift.** Response times at loads that are said to be kept must not grow from the first half of trials
@@ -86,23 +86,18 @@ impl Needs {
         SHOWN / (length.as_secs_f64() * per_s).sqrt() + below
     }
 
-    /// True if this trial shows that about as much can be served for good: it kept its goals, and neither its
-    /// times nor its backlog leave room for a queue that grows.
-    pub(crate) fn lasts(&self, trial: &TrialRecord, is_closed: bool) -> bool {
-        if !trial.observed.keeps_goals() {
-            return false;
-        }
-        if is_closed {
-            return trial.length() >= self.limit.times(TIMES_OF_USERS);
-        }
-        if self.timed.is_empty() {
-            return true;
+    /// The share by which the load of a trial that kept its goals may be more than can be served for good: by
+    /// its times, or by its backlog. Zero of one without goals about times, if growth broke no other.
+    pub(crate) fn beyond_served(&self, trial: &TrialRecord, is_closed: bool, is_bound: bool) -> f64 {
+        match (is_closed, self.timed.is_empty() && !is_bound) {
+            (_, true) => return 0.0,
+            (true, _) => return self.overstated_by(trial.length(), true, 0.0),
+            (false, false) => {}
         }
         let margins = self.timed.iter().filter_map(|place| trial.observed.goals.get(*place));
         let margin = margins.map(|reading| reading.margin).fold(f64::INFINITY, f64::min);
         let time = Duration::from_ns((self.limit.as_ns() as f64 / margin) as u64);
-        let unshown = self.unshown(trial.length(), trial.observed.offered_per_s);
-        self.grown(time, trial.length()).min(unshown) <= OVERSTATED_MAX
+        self.grown(time, trial.length()).min(self.unshown(trial.length(), trial.observed.offered_per_s))
     }
 
     /// The length of trials that would do before a server that answers so many requests a second.

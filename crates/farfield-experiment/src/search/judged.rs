@@ -33,7 +33,8 @@ impl Search<'_> {
             Answer::Undecided { low, high, .. } => (*low, *high),
         };
         // Loads that were served for good are a lower bound all the same, unless their times grow.
-        let low = low.filter(|_| short.is_some()).and_then(|low| self.lasting(low));
+        let lasting = low.filter(|_| short.is_some()).and_then(|low| self.lasting(low));
+        let low = lasting.map(|(load, share)| self.journal.rounded(load / (1.0 + share)));
         let because = match &self.ceiling {
             Some(ceiling) => format!("{}; below, {because}", ceiling.because()),
             None => because,
@@ -47,7 +48,7 @@ impl Search<'_> {
         let is_grown = match answer {
             Answer::Found { .. } => self.overstating(answer) > needs::OVERSTATED_MAX,
             Answer::AtLeast { value, .. } | Answer::Undecided { low: Some(value), .. } => {
-                self.lasting(*value).is_none_or(|lasting| lasting < *value)
+                self.lasting(*value).is_none_or(|(lasting, _)| lasting < *value)
             }
             // Neither is a lower bound one where the time was over before the answer.
             Answer::Undecided { low: None, .. } | Answer::LessThan { .. } => false,
@@ -78,11 +79,23 @@ impl Search<'_> {
         ))
     }
 
-    /// The highest load up to this one that was served in a trial with no room for a queue that grows.
-    fn lasting(&self, load: f64) -> Option<f64> {
-        let counted = self.journal.records().iter().filter(|record| record.counts() && record.load <= load);
-        let lasts = |record: &&TrialRecord| self.plan.needs.lasts(record, self.plan.whole);
-        counted.filter(lasts).map(|record| record.load).reduce(f64::max)
+    /// The highest load up to this one of a trial that leaves little room for a queue that grows, and the share
+    /// by which it may be more than can be served for good.
+    fn lasting(&self, load: f64) -> Option<(f64, f64)> {
+        let is_bound = self.is_bound_by_growth();
+        let kept = self.counted().filter(|record| record.load <= load && record.observed.keeps_goals());
+        let shares = kept
+            .map(|record| (record.load, self.plan.needs.beyond_served(record, self.plan.whole, is_bound)));
+        let little = shares.filter(|(_, share)| *share <= needs::OVERSTATED_MAX);
+        little.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)))
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
+        self.journal.records().iter().filter(|record| record.counts())
+    }
+
+    fn is_bound_by_growth(&self) -> bool {
+        self.plan.needs.is_bound_by_growth(self.counted())
     }
 
     /// Requests a second at the load of an answer.
@@ -98,12 +111,12 @@ impl Search<'_> {
 
     /// The share by which the capacity may be too high because trials are short.
     fn overstating(&self, answer: &Answer) -> f64 {
-        let is_bound = self
-            .plan
-            .needs
-            .is_bound_by_growth(self.journal.records().iter().filter(|record| record.counts()));
         let (length, is_closed) = (self.plan.length, self.plan.whole);
-        if is_bound { self.plan.needs.overstated_by(length, is_closed, self.per_s(answer)) } else { 0.0 }
+        if self.is_bound_by_growth() {
+            self.plan.needs.overstated_by(length, is_closed, self.per_s(answer))
+        } else {
+            0.0
+        }
     }
 
     pub(super) fn overstated_by(&self, answer: &Answer) -> Option<f64> {

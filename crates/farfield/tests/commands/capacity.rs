@@ -103,6 +103,18 @@ fn trials_that_are_too_short_are_no_answer() {
     assert!(swept.stdout.contains("no valid run (no request was due)"), "{}", swept.stdout);
 }
 
+/// One server that takes 100 ms a request, and a goal on errors alone, which come with the first timeouts, long
+/// after the queue began to grow: loads that are not served are not kept.
+#[test]
+fn a_load_that_is_not_served_is_not_kept() {
+    let place = Place::new();
+    place.write("server.toml", SERVER.replace("'closed', users = 1", "'open', arrivals = '40/s'"));
+    let words = "capacity server.toml --slo errors<1% -d 100s --precision 5% --budget 10m -q --format json";
+    let answer = report(&place.farfield(words).exits(0).stdout)["answer"].clone();
+    // Ten a second, and what a hundred seconds may hide: six standard deviations of a thousand.
+    assert!(answer["low"].as_f64() > Some(9.0) && answer["high"].as_f64() < Some(12.0), "{answer}");
+}
+
 /// A search that cannot be made is refused in a line, before anything runs.
 #[test]
 fn what_is_no_search_is_refused() {
