@@ -1,6 +1,8 @@
-//! The load at which a margin that falls with load crosses 1, with its interval: inverse regression.
+//! The load at which a goal's number, in units of its limit, grows beyond 1, with its interval: inverse
+//! regression.
 //!
-//! A [straight line](FittedLine) is fitted to margins over a narrow range of loads. The interval is that of
+//! A [straight line](FittedLine) is fitted over a narrow range of loads, from which the number follows by a
+//! [`Link`]: the line falls with load, and is 1 where the number is. The interval is that of
 //! Fieller (1954, "Some problems in interval estimation"): all loads at which the line is not shown to
 //! differ from 1. It is bounded only if the slope is shown to differ from 0.
 
@@ -15,7 +17,7 @@ pub struct Crossing {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The change of the margin over the relative change of the load, there.
+    /// The change of the line's height over the relative change of the load, there.
     pub relative_slope: f64,
 }
 
@@ -35,77 +37,140 @@ pub struct Variance {
     pub degrees: f64,
 }
 
-/// The margin as a straight line over load, fitted to what single trials found.
-///
-/// The average is of the goal's number, such as a percentile, in units of its limit; its inverse, the
-/// margin, is linear (a generalised linear model of the gamma family with its canonical link, McCullagh and
-/// Nelder 1989, chapter 8): an inverse of each trial's number would be too large on average, since numbers
-/// vary in proportion to themselves.
+/// The way from a goal's number, in units of its limit, to a height that is linear in the load; with it goes
+/// how the number varies (generalised linear models, McCullagh and Nelder 1989).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// The height is the margin, 1 over the number, and the number varies in proportion to itself: times of a
+    /// queue that fills (the gamma family with its canonical link, chapter 8). An inverse of each trial's
+    /// number would be too large on average.
+    Inverse,
+    /// The height is 1 less the logarithm of the number, whose variance is in proportion to it: shares of
+    /// times beyond a limit, which come in bursts (quasi-likelihood, chapter 9).
+    Log,
+}
+
+impl Link {
+    fn height(self, number: f64) -> f64 {
+        match self {
+            Link::Inverse => 1.0 / number,
+            Link::Log => 1.0 - number.ln(),
+        }
+    }
+
+    fn number(self, height: f64) -> f64 {
+        match self {
+            Link::Inverse => 1.0 / height,
+            Link::Log => (1.0 - height).exp(),
+        }
+    }
+
+    /// The derivative of the height by the number.
+    fn slope(self, number: f64) -> f64 {
+        match self {
+            Link::Inverse => -number.powi(-2),
+            Link::Log => -1.0 / number,
+        }
+    }
+
+    /// The variance of a number, but for a factor.
+    fn variance(self, number: f64) -> f64 {
+        match self {
+            Link::Inverse => number.powi(2),
+            Link::Log => number,
+        }
+    }
+
+    /// Numbers as far as they say something about where they are 1.
+    fn bounded(self, number: f64) -> f64 {
+        match self {
+            Link::Inverse => number.clamp(0.25, 20.0),
+            Link::Log => number.clamp(0.0, 100.0),
+        }
+    }
+
+    /// Heights of the line, as far as one differs from nothing and from plenty.
+    fn bounded_height(self, height: f64) -> f64 {
+        let ends = if self == Link::Log { [100.0, 0.02] } else { [20.0, 0.25] };
+        let [least, most] = ends.map(|end| self.height(end));
+        height.clamp(least, most)
+    }
+}
+
+/// A goal's number over load, as a straight line of its heights, fitted to what single trials found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedLine {
+    link: Link,
     /// Sum of weights.
     weights: f64,
     /// The load at which slope and height are independent.
     centre: f64,
     /// Weighted sum of squared distances from there.
     squares: f64,
-    /// The margin there.
+    /// The height there.
     mean: f64,
     slope: f64,
-    /// The variance of trials about the line, relative to it.
+    /// The variance of trials about the line, but for the link's.
     pub residual: Variance,
 }
 
-/// Margins outside of this range say nothing about where they are 1.
-const MARGINS: [f64; 2] = [0.05, 4.0];
 /// Steps of the fit; it moves by less than a millionth after a few.
 const STEPS: usize = 25;
 
 impl FittedLine {
-    /// Fits a line to (load, margin); `None` for fewer than four, and for those of one load.
-    pub fn of(points: &[(f64, f64)]) -> Option<FittedLine> {
-        let [least, most] = MARGINS;
+    /// Fits a line to (load, number); `None` for fewer than four, and for those of one load.
+    pub fn of(points: &[(f64, f64)], link: Link) -> Option<FittedLine> {
         let numbers: Vec<(f64, f64)> =
-            points.iter().map(|(load, margin)| (*load, 1.0 / margin.clamp(least, most))).collect();
+            points.iter().map(|(load, number)| (*load, link.bounded(*number))).collect();
         let first = points.first()?.0;
         if points.len() < 4 || points.iter().all(|(load, _)| *load == first) {
             return None;
         }
-        let mean = numbers.len() as f64 / numbers.iter().map(|(_, number)| number).sum::<f64>();
-        let variance = Variance { value: 0.0, degrees: points.len() as f64 - 2.0 };
+        let mean = numbers.iter().map(|(_, number)| number).sum::<f64>() / numbers.len() as f64;
+        let mean = link.bounded_height(link.height(mean));
+        let residual = Variance { value: 0.0, degrees: points.len() as f64 - 2.0 };
         let mut line =
-            FittedLine { weights: 1.0, centre: first, squares: 1.0, mean, slope: 0.0, residual: variance };
+            FittedLine { link, weights: 1.0, centre: first, squares: 1.0, mean, slope: 0.0, residual };
         for _ in 0..STEPS {
             line = line.closer(&numbers);
         }
-        let off = |(load, number): &(f64, f64)| (number * line.fitted(*load) - 1.0).powi(2);
-        line.residual.value = numbers.iter().map(off).sum::<f64>() / variance.degrees;
+        let off = |(load, number): &(f64, f64)| {
+            let fitted = line.fitted(*load);
+            (number - fitted).powi(2) / link.variance(fitted)
+        };
+        line.residual.value = numbers.iter().map(off).sum::<f64>() / residual.degrees;
         Some(line)
     }
 
-    /// The margin at a load, as far as one differs from nothing and from plenty.
-    fn fitted(&self, load: f64) -> f64 {
-        (self.mean + self.slope * (load - self.centre)).clamp(MARGINS[0], MARGINS[1])
+    /// Its link.
+    pub fn link(&self) -> Link {
+        self.link
     }
 
-    /// One step of iteratively reweighted least squares: the weight of a trial is the square of the number
-    /// that is expected of it.
+    /// The number at a load.
+    fn fitted(&self, load: f64) -> f64 {
+        self.link.number(self.link.bounded_height(self.mean + self.slope * (load - self.centre)))
+    }
+
+    /// One step of iteratively reweighted least squares.
     fn closer(self, numbers: &[(f64, f64)]) -> FittedLine {
         let weighed = numbers.iter().map(|(load, number)| {
-            let margin = self.fitted(*load);
-            (*load, margin - (number - 1.0 / margin) * margin.powi(2), margin.powi(-2))
+            let fitted = self.fitted(*load);
+            let slope = self.link.slope(fitted);
+            let height = self.link.height(fitted) + (number - fitted) * slope;
+            (*load, height, 1.0 / (self.link.variance(fitted) * slope.powi(2)))
         });
-        let (mut weights, mut loads, mut margins) = (0.0, 0.0, 0.0);
-        for (load, margin, weight) in weighed.clone() {
+        let (mut weights, mut loads, mut heights) = (0.0, 0.0, 0.0);
+        for (load, height, weight) in weighed.clone() {
             weights += weight;
             loads += weight * load;
-            margins += weight * margin;
+            heights += weight * height;
         }
-        let (centre, mean) = (loads / weights, margins / weights);
+        let (centre, mean) = (loads / weights, heights / weights);
         let (mut squares, mut products) = (0.0, 0.0);
-        for (load, margin, weight) in weighed {
+        for (load, height, weight) in weighed {
             squares += weight * (load - centre).powi(2);
-            products += weight * (load - centre) * (margin - mean);
+            products += weight * (load - centre) * (height - mean);
         }
         FittedLine { weights, centre, squares, mean, slope: products / squares, ..self }
     }
@@ -117,7 +182,7 @@ impl FittedLine {
         (self.slope < 0.0 && load > 0.0).then_some((load, self.slope * load))
     }
 
-    /// The margin in the middle of the trials.
+    /// The height in the middle of the trials.
     pub fn middle(&self) -> f64 {
         self.mean
     }
@@ -148,8 +213,13 @@ impl FittedLine {
 mod tests {
     use super::*;
 
+    /// Of margins.
+    fn numbers(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        points.iter().map(|(load, margin)| (*load, 1.0 / margin)).collect()
+    }
+
     fn crossing(points: &[(f64, f64)], level: f64) -> Option<Crossing> {
-        let line = FittedLine::of(points)?;
+        let line = FittedLine::of(&numbers(points), Link::Inverse)?;
         line.crossing(line.residual, level)
     }
 
@@ -167,7 +237,7 @@ mod tests {
     #[test]
     fn the_ends_are_fiellers() {
         let points = [(90.0, 2.2), (90.0, 1.8), (107.0, 0.4), (107.0, 0.3), (100.0, 1.1), (100.0, 0.9)];
-        let line = FittedLine::of(&points).expect("a line");
+        let line = FittedLine::of(&numbers(&points), Link::Inverse).expect("a line");
         let found = line.crossing(line.residual, 0.95).expect("a crossing");
         let at = |load: f64| line.mean + line.slope * (load - line.centre);
         let weights: Vec<f64> = points.map(|(load, _)| at(load).powi(-2)).into();
@@ -181,6 +251,24 @@ mod tests {
             let t = (at(end) - 1.0).abs() / error;
             assert!((t - student_quantile(0.95, 4.0)).abs() < 1e-3, "{end}: {t}");
         }
+    }
+
+    /// Shares that grow by a factor of e over 5 %, and of which most trials of a kind have none: their means
+    /// are on the line, and single trials far from it.
+    #[test]
+    fn shares_cross_where_their_mean_does() {
+        let mean = |load: f64| ((load - 100.0) / 5.0).exp();
+        let rare = |load: f64| [(load, 5.0 * mean(load)), (load, 0.0), (load, 0.0), (load, 0.0), (load, 0.0)];
+        let points: Vec<(f64, f64)> = [94.0, 98.0, 102.0, 106.0].into_iter().flat_map(rare).collect();
+        let line = FittedLine::of(&points, Link::Log).expect("a line");
+        let found = line.crossing(line.residual, 0.95).expect("a crossing");
+        assert!((found.load - 100.0).abs() < 1e-3, "{found:?}");
+        assert!((found.relative_slope + 20.0).abs() < 1e-2, "{found:?}");
+        assert!(found.half_width() > 5.0, "{found:?}");
+        // Of trials with nothing beyond the limit it is known that they are below it.
+        let none =
+            FittedLine::of(&points.iter().map(|(load, _)| (*load, 0.0)).collect::<Vec<_>>(), Link::Log);
+        assert!(none.expect("a line").middle() > 2.0);
     }
 
     #[test]

@@ -154,6 +154,7 @@ mod tests {
             interval: None,
             limit: 200e6,
             unit: LimitUnit::Ns,
+            beyond_share: None,
             passed,
         };
         assert_eq!(margin(&result(Some(100e6), true)), 2.0);

@@ -12,7 +12,7 @@
 //! all that can be said. All goals share all trials.
 
 use crate::bounds::{Counted, RelevantBounds, Target};
-use crate::crossing::{Crossing, FittedLine, Variance};
+use crate::crossing::Crossing;
 use crate::journal::{Journal, Made, Rules};
 use crate::needs::Needs;
 use crate::report::{
@@ -21,7 +21,10 @@ use crate::report::{
 use crate::trial::{Runner, Stop};
 use farfield_base::Duration;
 
+mod estimate;
 mod judged;
+
+use estimate::Focus;
 
 /// Full trials are so much longer than short ones.
 const SHORTER: u64 = 4;
@@ -29,24 +32,6 @@ const SHORTER: u64 = 4;
 const SHORT_WIDTH: f64 = 0.25;
 /// The lowest load that is tried, as a share of the first.
 const LOWEST: f64 = 1.0 / 1024.0;
-/// Margins within this factor of 1 are those of a gradual fall; where most are beyond, they jump.
-const GRADUAL: f64 = 3.0;
-/// Distance of trials from the crossing: to where the margin is expected to differ from 1 by this much.
-const MARGIN_APART: f64 = 0.5;
-/// The least and the largest such distance at first, as shares of the load.
-const APART: [f64; 2] = [0.05, 0.25];
-/// The largest such distance once the fall is known. Over more of the load it is no straight line: times of
-/// a closed load grow with its users, so that margins fall as 1/N, and with a quarter to both sides the
-/// crossing came out 3 % too high.
-const FITTED_APART: f64 = 0.1;
-/// Distance of trials from the crossing in whole loads, at least: four loads lie within it on both sides.
-const WHOLE_APART: f64 = 4.0;
-/// Blocks from whose interval follows how many there are to be, at least. The width is looked at this once:
-/// who goes on until an interval happens to be narrow stops at those that are too narrow.
-const PILOT: u32 = 3;
-/// Blocks at most.
-const BLOCKS_MAX: u32 = 60;
-
 /// The search that is asked for: its goals, its loads and its time.
 #[derive(Debug, Clone)]
 pub struct SearchPlan {
@@ -161,18 +146,6 @@ struct Search<'a> {
     ceiling: Option<Ceiling>,
     /// Where the estimate looks, once there is one.
     focus: Option<Focus>,
-}
-
-/// Where the trials of an estimate lie.
-#[derive(Debug, Clone, Copy)]
-struct Focus {
-    centre: f64,
-    /// Distance to both sides, as a share of the centre.
-    apart: f64,
-    /// The first block that counts: those before it lay elsewhere.
-    from_block: u32,
-    /// The variance of the first blocks, from which their number followed.
-    pilot: Option<Variance>,
 }
 
 impl Search<'_> {
@@ -305,120 +278,6 @@ impl Search<'_> {
             }
         };
         (lower < most).then_some(load.min(most)).filter(|load| *load > lower)
-    }
-
-    /// Full trials on both sides of the crossing; true if they led to an estimate, false where margins jump.
-    fn estimate(&mut self) -> Result<bool, Stop> {
-        let (bounds, _) = self.plan.short_target().bounds(&self.journal.counted());
-        let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) else { return Ok(false) };
-        let apart = ((upper / lower - 1.0) / 2.0).clamp(APART[0], APART[1]);
-        let mut focus = Focus { centre: (lower * upper).sqrt(), apart, from_block: 1, pilot: None };
-        let (mut block, mut last) = (0, BLOCKS_MAX);
-        while block < last {
-            // Fewer than that are counted one by one.
-            if self.plan.whole && focus.centre * APART[1] < WHOLE_APART {
-                return Ok(false);
-            }
-            focus.apart = focus.apart.max(self.apart_of_whole(focus.centre));
-            block += 1;
-            self.focus = Some(focus);
-            self.measure_around(focus, block)?;
-            let Some(line) = self.line() else { return Ok(false) };
-            let Some(next) = self.moved(focus, line, block) else { return Ok(false) };
-            focus = next;
-            let counted = block + 1 - focus.from_block;
-            if counted >= PILOT && focus.pilot.is_none() {
-                focus.pilot = Some(line.residual);
-                let blocks = line.crossing(line.residual, LEVEL).map(|found| {
-                    let wider = found.half_width() / (self.plan.precision * found.load);
-                    (f64::from(counted) * wider.powi(2)).ceil().min(f64::from(BLOCKS_MAX)) as u32
-                });
-                last = blocks.map_or(BLOCKS_MAX, |blocks| focus.from_block - 1 + blocks);
-            }
-            self.focus = Some(focus);
-        }
-        Ok(true)
-    }
-
-    /// The distance, as a share of the centre, at which whole loads are as far from each other as they must
-    /// be.
-    fn apart_of_whole(&self, centre: f64) -> f64 {
-        if self.plan.whole { WHOLE_APART / centre } else { 0.0 }
-    }
-
-    fn measure_around(&mut self, focus: Focus, block: u32) -> Result<(), Stop> {
-        let places = [-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0];
-        let loads = places.map(|place| self.journal.rounded(focus.centre * (1.0 + place * focus.apart)));
-        let most = self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.load);
-        let most = self.plan.most().map_or(most, |to| most.min(to * (1.0 + f64::EPSILON)));
-        let loads: Vec<f64> = loads.into_iter().filter(|load| *load < most).collect();
-        let length = self.long_enough(focus.centre, self.plan.length);
-        for (load, made) in self.journal.measure_block(&loads, length, block)? {
-            self.note(load, made);
-        }
-        Ok(())
-    }
-
-    /// Where to look after a block; `None` if margins jump within the precision.
-    fn moved(&self, focus: Focus, line: FittedLine, block: u32) -> Option<Focus> {
-        let Focus { centre, apart, from_block, pilot } = focus;
-        if let (Some([lower, upper]), None) = (self.jump(block), pilot) {
-            // The rest is halved faster.
-            let left = upper / lower - 1.0;
-            return (left > self.plan.precision).then(|| Focus {
-                centre: (lower * upper).sqrt(),
-                apart: (left / 2.0).max(self.plan.precision / 2.0),
-                from_block: block + 1,
-                pilot,
-            });
-        }
-        let reach = [centre * (1.0 - 1.5 * apart), centre * (1.0 + 1.5 * apart)];
-        let (load, slope) = match line.root() {
-            Some((load, slope)) => (load.clamp(reach[0], reach[1]), slope),
-            // Nothing is seen to fall yet.
-            None if line.middle() > 1.0 => (reach[1], -MARGIN_APART / APART[1]),
-            None => (reach[0], -MARGIN_APART / APART[1]),
-        };
-        let fitting = MARGIN_APART / -slope;
-        let fitting = fitting.min(FITTED_APART).max(self.plan.precision.max(apart / 3.0));
-        let settled = (load / centre - 1.0).abs() <= 0.7 * apart && (0.4..=2.5).contains(&(fitting / apart));
-        Some(match settled || pilot.is_some() {
-            true => Focus { centre: load, apart: fitting, from_block, pilot },
-            false => Focus { centre: load, apart: fitting, from_block: block + 1, pilot },
-        })
-    }
-
-    /// The loads of a block between which margins jump, if most of them are far from the limit.
-    fn jump(&self, block: u32) -> Option<[f64; 2]> {
-        let of_block = self.journal.records().iter().filter(|record| record.counts());
-        let of_block = of_block.filter(|record| record.design.block == block);
-        let margins: Vec<(f64, f64)> =
-            of_block.map(|record| (record.load, record.observed.margin())).collect();
-        let near = margins.iter().filter(|(_, margin)| (1.0 / GRADUAL..=GRADUAL).contains(margin)).count();
-        let above = margins.iter().filter(|(_, margin)| *margin >= 1.0).map(|(load, _)| *load);
-        let below = margins.iter().filter(|(_, margin)| *margin < 1.0).map(|(load, _)| *load);
-        let (lower, upper) = (above.reduce(f64::max)?, below.reduce(f64::min)?);
-        (near * 2 < margins.len() && lower < upper).then_some([lower, upper])
-    }
-
-    /// The line through the trials of the blocks that count; while these are few, through all trials of
-    /// blocks that lie where the search looks.
-    fn line(&self) -> Option<FittedLine> {
-        let focus = self.focus?;
-        let full = || self.journal.full(self.plan.length).filter(|record| record.design.block > 0);
-        let point = |record: &TrialRecord| (record.load, record.observed.margin());
-        let counted: Vec<_> =
-            full().filter(|record| record.design.block >= focus.from_block).map(point).collect();
-        if counted.len() >= 4 {
-            return FittedLine::of(&counted);
-        }
-        let near = |record: &&TrialRecord| (record.load / focus.centre - 1.0).abs() <= 2.0 * focus.apart;
-        FittedLine::of(&full().filter(near).map(point).collect::<Vec<_>>())
-    }
-
-    fn fit(&self) -> Option<Crossing> {
-        let line = self.line()?;
-        line.crossing(self.focus?.pilot.unwrap_or(line.residual), LEVEL)
     }
 
     fn report(self, ended: Ended) -> CapacityReport {

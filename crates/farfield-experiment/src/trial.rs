@@ -1,5 +1,6 @@
 //! A trial: one run with a load, a length and a seed, what was observed of it, and who makes it.
 
+use crate::crossing::Link;
 use crate::report::Throughput;
 use farfield_base::Duration;
 use farfield_measure::{Threshold, ThresholdResult};
@@ -77,6 +78,9 @@ impl Validity {
     }
 }
 
+/// Of percentiles that leave more than this share beyond them, few requests do not change the mean.
+const FEW: f64 = 0.100_001;
+
 /// The result of one goal in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalReading {
@@ -88,6 +92,12 @@ pub struct GoalReading {
     pub margin: f64,
     /// True if it was kept.
     pub kept: bool,
+    /// The share of times beyond the limit, of a percentile; null of any other goal.
+    #[serde(default)]
+    pub beyond_share: Option<f64>,
+    /// The share that may be: of a p99, one in a hundred.
+    #[serde(default)]
+    pub allowed_share: Option<f64>,
     /// Requests without which its number says nothing: a hundred for a p99.
     #[serde(default)]
     pub requests_needed: u64,
@@ -97,13 +107,22 @@ impl GoalReading {
     /// Of a threshold's result.
     pub fn of(result: &ThresholdResult) -> GoalReading {
         let margin = crate::goal::margin(result);
+        let goal: Option<Threshold> = result.text.parse().ok();
         GoalReading {
             goal: result.text.clone(),
             measured: result.measured,
             margin,
             kept: result.passed,
-            requests_needed: result.text.parse().map_or(1, |goal: Threshold| goal.requests_needed()),
+            beyond_share: result.beyond_share,
+            allowed_share: goal.as_ref().and_then(Threshold::allowed_share),
+            requests_needed: goal.map_or(1, |goal| goal.requests_needed()),
         }
+    }
+
+    /// Times beyond the limit, in units of how many may be; of percentiles that leave few.
+    fn beyond(&self) -> Option<f64> {
+        let allowed = self.allowed_share.filter(|allowed| *allowed <= FEW)?;
+        Some(self.beyond_share? / allowed)
     }
 }
 
@@ -164,6 +183,34 @@ impl Observed {
         match of {
             Throughput::Requests => self.achieved_per_s,
             Throughput::Bytes => self.body_bytes_per_s,
+        }
+    }
+
+    /// The link of the goal with the smallest margin: of a percentile times beyond its limit are counted,
+    /// where the run says how many there were.
+    pub(crate) fn link(&self) -> Link {
+        if self.binding().and_then(GoalReading::beyond).is_some() { Link::Log } else { Link::Inverse }
+    }
+
+    /// The goal with the smallest margin.
+    pub(crate) fn binding(&self) -> Option<&GoalReading> {
+        self.goals.iter().min_by(|one, other| one.margin.total_cmp(&other.margin))
+    }
+
+    /// The number of its goals in units of their limits, the largest: 1 at the limit. With [`Link::Log`] that
+    /// of percentiles is the share beyond them, and other goals count where they are broken.
+    pub(crate) fn number(&self, link: Link) -> f64 {
+        let by_margin = 1.0 / self.margin().max(f64::MIN_POSITIVE);
+        if link == Link::Inverse {
+            return by_margin;
+        }
+        let beyond = self.goals.iter().filter_map(GoalReading::beyond).fold(0.0, f64::max);
+        let is_other = |goal: &&GoalReading| goal.beyond().is_none() && !goal.kept;
+        let is_served = self.backlog_share == 0.0 && self.validity == Validity::Valid;
+        if is_served && !self.goals.iter().any(|goal| is_other(&goal)) {
+            beyond
+        } else {
+            beyond.max(by_margin)
         }
     }
 

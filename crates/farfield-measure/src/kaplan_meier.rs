@@ -98,6 +98,12 @@ impl Estimate {
         self.steps.get(reached).map_or(Bound::Beyond(self.last), |(time, _)| Bound::At(*time))
     }
 
+    /// The share of times that are longer than this: S there.
+    pub fn beyond(&self, time: Duration) -> f64 {
+        let passed = self.steps.partition_point(|(step, _)| *step <= time);
+        passed.checked_sub(1).map_or(1.0, |last| self.steps[last].1)
+    }
+
     /// The mean: of the times up to the largest age where what was censored outlasts all that was seen.
     pub fn mean(&self) -> Bound {
         let mean = Duration::from_ns(self.area_ns.round() as u64);
@@ -189,6 +195,11 @@ mod tests {
         // 8/8·1 + 31·0.175 + 54·0.175 + 92·0.2625 + 121·0.2625, by hand: 1 + 5.425 + 9.45 + 24.15 + 31.7625.
         assert_eq!(tenths.mean(), beyond(72));
         assert_eq!(tenths.max(), beyond(121));
+        let left = [7, 8, 53, 54, 92, 200].map(|time| tenths.beyond(Duration::from_ns(time)));
+        assert_eq!(
+            left.map(|share| (share * 1e4).round()),
+            [10_000.0, 8750.0, 7000.0, 5250.0, 2625.0, 2625.0]
+        );
     }
 
     /// Freireich's 21 patients on 6-MP (as in Klein and Moeschberger, table 4.1): S after 6, 7, 10, 13, 16,

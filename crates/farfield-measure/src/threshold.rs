@@ -18,6 +18,7 @@
 //! kept is decided by the number alone; where its limit lies within the number's confidence interval, the
 //! result [says so](ThresholdResult::is_close).
 
+mod beyond;
 mod error;
 
 use crate::batches::{Batches, MeasuredPart};
@@ -68,6 +69,10 @@ pub struct ThresholdResult {
     pub limit: f64,
     /// The unit of all these numbers.
     pub unit: LimitUnit,
+    /// The share of times beyond the limit, of a percentile; null of any other metric, and where there was
+    /// nothing to measure. Unlike the percentile it is right on average however short a run is.
+    #[serde(default)]
+    pub beyond_share: Option<f64>,
     /// True if the threshold was kept.
     pub passed: bool,
 }
@@ -143,6 +148,7 @@ impl Threshold {
             interval,
             limit: self.limit,
             unit: self.metric.unit(),
+            beyond_share: self.beyond_share(fold),
             passed: measured.is_some_and(|measured| self.comparison.is_shown(measured, self.limit)),
         }
     }
@@ -180,13 +186,6 @@ impl Threshold {
     /// The number that its metric is compared with, in its unit.
     pub fn limit(&self) -> f64 {
         self.limit
-    }
-
-    /// Requests without which its metric says nothing: a hundred for a p99, of which one is beyond it.
-    pub fn requests_needed(&self) -> u64 {
-        let Metric::Time(Statistic::Quantile(quantile), timing) = self.metric else { return 1 };
-        let beyond = 1.0 - quantile.as_f64();
-        if timing != Timing::EventGap && beyond > 0.0 { (1.0 / beyond).round() as u64 } else { 1 }
     }
 
     /// The unit of its metric and of its limit.

@@ -210,6 +210,12 @@ class GoalBounds:
 class GoalReading:
     """The result of one goal in a run."""
 
+    allowed_share: float | None = None
+    """The share that may be: of a p99, one in a hundred."""
+
+    beyond_share: float | None = None
+    """The share of times beyond the limit, of a percentile; null of any other goal."""
+
     goal: str
     """The goal."""
 

@@ -1422,6 +1422,11 @@ class StatusCount:
 class ThresholdResult:
     """The result of a threshold."""
 
+    beyond_share: float | None = None
+    """The share of times beyond the limit, of a percentile; null of any other metric, and where there
+    was nothing to measure. Unlike the percentile it is right on average however short a run is.
+    """
+
     interval: tuple[float, float] | None = None
     """The 95 % confidence interval of the number found; null if there is none, as in a run that goes on."""
 

@@ -2,11 +2,16 @@
 //! left is an upper bound, with its cause.
 
 use super::Search;
+use super::estimate::in_two_digits;
 use crate::needs;
 use crate::report::{Answer, Method, TrialRecord};
 
 /// Lengths of a full trial that a search takes: full ones, short ones, and their warm-up.
 const TRIALS_OF_SEARCH: u64 = 18;
+/// Lengths of a trial that a search takes in which one of five has times beyond the limit.
+const TRIALS_OF_BURSTS: u64 = 60;
+/// Requests that may be beyond a percentile's limit in trials of which single ones are an answer.
+const BEYOND_MIN: f64 = 10.0;
 
 impl Search<'_> {
     /// Why trials below a load say nothing, if their requests were too few.
@@ -24,6 +29,10 @@ impl Search<'_> {
 
     /// An answer that trials are long enough for; what else may be said where they are not.
     pub(super) fn judged(&self, answer: Answer) -> Answer {
+        if let Some(because) = self.rare().or_else(|| self.few_beyond(&answer)) {
+            // A burst breaks goals at loads that keep them, and its lack keeps them where they are broken.
+            return Answer::Undecided { low: None, high: None, because };
+        }
         let short = self.too_short(&answer);
         let Some(because) = short.clone().or_else(|| self.drifting(&answer)) else { return answer };
         let (low, high) = match &answer {
@@ -40,6 +49,34 @@ impl Search<'_> {
             None => because,
         };
         Answer::Undecided { low: low.filter(|low| high.is_none_or(|high| *low < high)), high, because }
+    }
+
+    /// Why trials are too short for their percentiles.
+    fn rare(&self) -> Option<String> {
+        let length = self.length_for_bursts()?;
+        let budget = length.times(TRIALS_OF_BURSTS);
+        Some(format!(
+            "times beyond the limit come in bursts, which are rare in trials of {}; make them longer with --duration {length} --budget {budget}",
+            self.plan.length
+        ))
+    }
+
+    /// Why trials between whose loads goals jump have too few requests for their percentiles.
+    fn few_beyond(&self, answer: &Answer) -> Option<String> {
+        let Answer::Found { low, high, method: Method::Bounds, .. } = answer else { return None };
+        let between = self.counted().filter(|record| *low <= record.load && record.load <= *high);
+        let binding = between.filter_map(|record| {
+            let allowed = record.observed.binding()?.allowed_share?;
+            Some((allowed * record.observed.requests as f64, record.length()))
+        });
+        let (allowed, length) = binding.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let would_do = in_two_digits(length.as_secs_f64() * BEYOND_MIN / allowed.max(1.0));
+        let budget = would_do.times(TRIALS_OF_SEARCH);
+        (allowed < BEYOND_MIN).then(|| {
+            format!(
+                "of the requests in trials of {length} some {allowed:.0} may be beyond the percentile's limit, which is too few; make them longer with --duration {would_do} --budget {budget}"
+            )
+        })
     }
 
     /// Why trials are too short for this answer.
@@ -79,11 +116,15 @@ impl Search<'_> {
         ))
     }
 
-    /// The highest load up to this one of a trial that leaves little room for a queue that grows, and the share
-    /// by which it may be more than can be served for good.
+    /// The highest load up to this one, below all that broke the goals, of a trial that leaves little room
+    /// for a queue that grows, and the share by which it may be more than can be served for good. Of many
+    /// trials with too much one keeps the goals by luck, but hardly all.
     fn lasting(&self, load: f64) -> Option<(f64, f64)> {
         let is_bound = self.is_bound_by_growth();
-        let kept = self.counted().filter(|record| record.load <= load && record.observed.keeps_goals());
+        let broken = self.counted().filter(|record| !record.observed.keeps_goals());
+        let lowest = broken.map(|record| record.load).fold(f64::INFINITY, f64::min);
+        let kept = self.counted().filter(|record| record.load <= load && record.load < lowest);
+        let kept = kept.filter(|record| record.observed.keeps_goals());
         let shares = kept
             .map(|record| (record.load, self.plan.needs.beyond_served(record, self.plan.whole, is_bound)));
         let little = shares.filter(|(_, share)| *share <= needs::OVERSTATED_MAX);
@@ -112,10 +153,10 @@ impl Search<'_> {
     /// The share by which the capacity may be too high because trials are short.
     fn overstating(&self, answer: &Answer) -> f64 {
         let (length, is_closed) = (self.plan.length, self.plan.whole);
-        if self.is_bound_by_growth() {
-            self.plan.needs.overstated_by(length, is_closed, self.per_s(answer))
-        } else {
-            0.0
+        let counts_beyond = self.counts_beyond();
+        match self.is_bound_by_growth() {
+            true => self.plan.needs.overstated_by(length, is_closed, counts_beyond, self.per_s(answer)),
+            false => 0.0,
         }
     }
 

@@ -28,6 +28,8 @@ impl Runner for Server {
             measured: Some(loss),
             margin,
             kept: loss <= LOSS,
+            beyond_share: None,
+            allowed_share: None,
             requests_needed: 1,
         };
         Ok(Observed {

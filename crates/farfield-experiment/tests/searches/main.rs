@@ -113,6 +113,8 @@ impl Runner for Model {
             measured: Some(measured),
             margin: if measured > 0.0 { (limit / measured).min(4.0) } else { 4.0 },
             kept: measured < limit,
+            beyond_share: None,
+            allowed_share: None,
             requests_needed: 1,
         };
         let noise = 1.0 + 0.01 * self.normal();

@@ -5,6 +5,10 @@ use super::*;
 /// M/M/1 itself, customer by customer (Lindley 1952): trials that vary as those of a queue do.
 struct Queue {
     random: Stream,
+    /// Customers that it serves a second.
+    mu: f64,
+    /// The limit of the p99.
+    limit_s: f64,
 }
 
 impl Queue {
@@ -17,24 +21,27 @@ impl Queue {
 impl Runner for Queue {
     fn run(&mut self, trial: &Trial) -> Result<Observed, Stop> {
         let length_s = trial.length.as_secs_f64();
-        let (warm_up, all) =
-            ((trial.load * length_s / 4.0) as usize, (trial.load * length_s * 1.25) as usize);
-        let (mut wait_s, mut times) = (0.0_f64, Vec::with_capacity(all));
-        for _ in 0..all {
-            let served_s = wait_s + self.exponential(1.0 / MU);
-            times.push(served_s);
-            wait_s = (served_s - self.exponential(1.0 / trial.load)).max(0.0);
+        let (mut now_s, mut free_s, mut times) = (0.0_f64, 0.0_f64, Vec::new());
+        loop {
+            now_s += self.exponential(1.0 / trial.load);
+            if now_s >= length_s * 1.25 {
+                break;
+            }
+            free_s = free_s.max(now_s) + self.exponential(1.0 / self.mu);
+            if now_s >= length_s / 4.0 {
+                times.push(free_s - now_s);
+            }
         }
-        let times = &mut times[warm_up..];
         times.sort_by(f64::total_cmp);
         let p99_s = times[times.len() * 99 / 100];
-        let margin = (LIMIT_S / p99_s).min(4.0);
-        let (goal, kept) = ("p99<50ms".to_owned(), p99_s < LIMIT_S);
+        let margin = (self.limit_s / p99_s).min(4.0);
+        let beyond = times.iter().filter(|time| **time > self.limit_s).count();
+        let (goal, kept) = ("p99<50ms".to_owned(), p99_s < self.limit_s);
         Ok(Observed {
             validity: Validity::Valid,
             offered_per_s: trial.load,
             requests: requests(trial),
-            achieved_per_s: trial.load.min(MU),
+            achieved_per_s: trial.load.min(self.mu),
             body_bytes_per_s: 0.0,
             p99_ns: Some(p99_s * 1e9),
             error_share: Some(0.0),
@@ -43,6 +50,8 @@ impl Runner for Queue {
                 measured: Some(p99_s * 1e9),
                 margin,
                 kept,
+                beyond_share: Some(beyond as f64 / times.len() as f64),
+                allowed_share: Some(0.01),
                 requests_needed: 100,
             }],
             backlog_share: 0.0,
@@ -115,7 +124,15 @@ impl Runner for Shared {
             body_bytes_per_s: 0.0,
             p99_ns: None,
             error_share: Some(0.0),
-            goals: vec![GoalReading { goal, measured: Some(mean_s * 1e9), margin, kept, requests_needed: 1 }],
+            goals: vec![GoalReading {
+                goal,
+                measured: Some(mean_s * 1e9),
+                margin,
+                kept,
+                beyond_share: None,
+                allowed_share: None,
+                requests_needed: 1,
+            }],
             backlog_share: 0.0,
             gave_out: None,
             warm_up_ns: 0,
@@ -127,23 +144,55 @@ impl Runner for Shared {
     }
 }
 
-/// Searches before the queue itself, of at most 200 trials of 20 s each. Of forty seeds 38 ended within
-/// 2 % of the capacity, on average 0.8 % above it; two take as long as a test may.
+/// Searches of at most 200 trials before the queue itself, of these seeds: capacities that were found over
+/// the true one, and whether their intervals contain it.
+fn found_before_queues(mu: f64, limit_s: f64, length: Duration, seeds: u64) -> Vec<(f64, bool)> {
+    let capacity = mu - 100_f64.ln() / limit_s;
+    let search_of = |seed| {
+        let plan = SearchPlan { length, budget: Duration::from_secs(60), ..plan(seed) };
+        let mut queue = Queue { random: Seed(seed).stream(Purpose::Server, 1), mu, limit_s };
+        search(&plan, &mut queue).answer
+    };
+    let found = (0..seeds).filter_map(|seed| match search_of(seed) {
+        Answer::Found { value, low, high, .. } => {
+            Some((value / capacity, low <= capacity && capacity <= high))
+        }
+        _ => None,
+    });
+    found.collect()
+}
+
+/// Of forty seeds all end within 2 % of the capacity, of which two take as long as a test may.
 #[test]
 fn the_capacity_of_a_queue_is_found() {
-    const SEEDS: u64 = 2;
-    let (mut covered, mut near, mut off) = (0, 0, 0.0);
-    for seed in 0..SEEDS {
-        let plan =
-            SearchPlan { length: Duration::from_secs(20), budget: Duration::from_secs(60), ..plan(seed) };
-        let mut queue = Queue { random: Seed(seed).stream(Purpose::Server, 1) };
-        let (value, low, high, _) = found(&search(&plan, &mut queue));
-        covered += u64::from(low <= mm1_capacity() && mm1_capacity() <= high);
-        near += u64::from((value / mm1_capacity() - 1.0).abs() <= 0.02);
-        off += (value / mm1_capacity() - 1.0) / SEEDS as f64;
+    let found = found_before_queues(MU, LIMIT_S, Duration::from_secs(20), 2);
+    println!("queue: {found:?}");
+    assert!(found.len() == 2 && found.iter().all(|(value, _)| (value - 1.0).abs() <= 0.02), "{found:?}");
+}
+
+/// A slow server, of which a trial has some 800 requests: the p99 of so few is on average 17 % too short,
+/// since bursts of long times are mostly not there, and a capacity by percentiles came out 7 % too high. By
+/// the number of times beyond the limit it is right on average.
+#[test]
+fn percentiles_of_few_requests_do_not_raise_a_capacity() {
+    let found = found_before_queues(100.0, 0.2, Duration::from_secs(10), 8);
+    let covered = found.iter().filter(|(_, covered)| *covered).count();
+    let mean = found.iter().map(|(value, _)| value).sum::<f64>() / found.len() as f64;
+    println!("slow: {covered} of {} covered, on average {mean:.4}", found.len());
+    assert!(found.len() >= 6 && covered + 1 >= found.len() && (mean - 1.0).abs() < 0.02, "{found:?}");
+}
+
+/// Trials that hold a burst in one of thirty say nothing, and the line says how long they are to be.
+#[test]
+fn trials_with_rare_bursts_are_no_answer() {
+    let plan = SearchPlan { length: Duration::from_secs(4), budget: Duration::from_secs(60), ..plan(1) };
+    let mut queue = Queue { random: Seed(1).stream(Purpose::Server, 1), mu: 100.0, limit_s: 0.2 };
+    match search(&plan, &mut queue).answer {
+        Answer::Undecided { low: None, high: None, because } => {
+            assert!(because.contains("rare in trials of 4s") && because.contains("--duration"), "{because}");
+        }
+        other => panic!("{other:?}"),
     }
-    println!("queue: {covered} covered, {near} near, of {SEEDS}; on average off by {:.2} %", off * 100.0);
-    assert_eq!(near, SEEDS);
 }
 
 /// Processor sharing (M/G/1-PS): the mean response time is s/(1 − ρ), whatever the distribution of service

@@ -45,6 +45,23 @@ fn measures_what_it_names() {
     check("dropped<1", 0.0, LimitUnit::Count);
 }
 
+/// Of 98 times from 3 to 100 ms: one timed out, and would have been one of the longest.
+#[test]
+fn the_share_beyond_a_percentiles_limit_is_counted() {
+    let beyond = |text: &str| result(text).beyond_share;
+    let close = |text: &str, share: f64| {
+        let found = beyond(text).expect(text);
+        assert!((found - share).abs() < 0.002, "{text}: {found} for {share}");
+    };
+    close("p99<91ms", 9.0 / 98.0);
+    close("p50 <= 50.1ms", 50.0 / 98.0);
+    assert_eq!(beyond("p90<2s"), Some(0.0));
+    assert_eq!(beyond("p90(connect)<1ms"), Some(1.0));
+    for text in ["mean<1ms", "p99>1ms", "errors<1%", "max<1ms"] {
+        assert_eq!(beyond(text), None, "{text}");
+    }
+}
+
 #[test]
 fn a_class_is_measured_alone() {
     let names = ["dsl", "modem"].map(str::to_owned);

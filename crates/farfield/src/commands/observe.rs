@@ -77,7 +77,17 @@ fn grown(left: f64, due: f64, per_s: f64, fastest_s: f64, warm_up_s: f64) -> f64
 
 /// A goal that the run knows nothing of: nothing that could be shown is kept.
 fn absent(goal: &str) -> GoalReading {
-    GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false, requests_needed: 1 }
+    let (beyond_share, allowed_share) = (None, None);
+    let goal = goal.to_owned();
+    GoalReading {
+        goal,
+        measured: None,
+        margin: 0.0,
+        kept: false,
+        beyond_share,
+        allowed_share,
+        requests_needed: 1,
+    }
 }
 
 /// The shortage of a valid run in which too few requests were due for its goals; a goal that needs no more
@@ -156,7 +166,8 @@ mod tests {
         validity(&summary, &[GoalReading { kept, ..absent("p99<1s") }])
     }
 
-    /// A load of 260/s before a server of 100/s, at first and within reach of noise; a slow path, which keeps up.
+    /// A load of 260/s before a server of 100/s, at first and within reach of noise; a slow path, which keeps
+    /// up.
     #[test]
     fn what_is_left_without_an_answer_has_grown() {
         assert!((0.5..0.7).contains(&grown(310.0, 520.0, 260.0, 0.8, 0.5)));

@@ -103,8 +103,8 @@ fn trials_that_are_too_short_are_no_answer() {
     assert!(swept.stdout.contains("no valid run (no request was due)"), "{}", swept.stdout);
 }
 
-/// One server that takes 100 ms a request, and a goal on errors alone, which come with the first timeouts, long
-/// after the queue began to grow: loads that are not served are not kept.
+/// One server that takes 100 ms a request, and a goal on errors alone, which come with the first timeouts,
+/// long after the queue began to grow: loads that are not served are not kept.
 #[test]
 fn a_load_that_is_not_served_is_not_kept() {
     let place = Place::new();
