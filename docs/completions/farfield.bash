@@ -506,7 +506,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -1364,7 +1364,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -1639,7 +1639,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -1853,7 +1853,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -2215,7 +2215,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -2604,7 +2604,7 @@ _farfield() {
                     return 0
                     ;;
                 --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit starlink" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)

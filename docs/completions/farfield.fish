@@ -108,7 +108,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -218,7 +219,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -305,7 +307,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -388,7 +391,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -420,7 +424,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -444,7 +449,8 @@ dsl\t''
 5g\t''
 wifi\t''
 geostationary\t''
-low-orbit\t''"
+low-orbit\t''
+starlink\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; auto if absent' -r -f -a "auto\t''
 tun\t''
 packet\t''"

@@ -276,6 +276,7 @@ if TYPE_CHECKING:
         network_shared_down_loss_to_good: Value
         network_shared_down_mtu: Value
         network_shared_down_overhead: Value
+        network_shared_down_path_profile: Value
         network_shared_down_queue: Value
         network_shared_down_queue_alpha: Value
         network_shared_down_queue_beta: Value
@@ -334,6 +335,7 @@ if TYPE_CHECKING:
         network_shared_up_loss_to_good: Value
         network_shared_up_mtu: Value
         network_shared_up_overhead: Value
+        network_shared_up_path_profile: Value
         network_shared_up_queue: Value
         network_shared_up_queue_alpha: Value
         network_shared_up_queue_beta: Value
@@ -1829,6 +1831,7 @@ KEYS: Dict[str, str] = {
     "network_shared_down_loss_to_good": "network.shared.down.loss.to-good",
     "network_shared_down_mtu": "network.shared.down.mtu",
     "network_shared_down_overhead": "network.shared.down.overhead",
+    "network_shared_down_path_profile": "network.shared.down.path-profile",
     "network_shared_down_queue": "network.shared.down.queue",
     "network_shared_down_queue_alpha": "network.shared.down.queue.alpha",
     "network_shared_down_queue_beta": "network.shared.down.queue.beta",
@@ -1887,6 +1890,7 @@ KEYS: Dict[str, str] = {
     "network_shared_up_loss_to_good": "network.shared.up.loss.to-good",
     "network_shared_up_mtu": "network.shared.up.mtu",
     "network_shared_up_overhead": "network.shared.up.overhead",
+    "network_shared_up_path_profile": "network.shared.up.path-profile",
     "network_shared_up_queue": "network.shared.up.queue",
     "network_shared_up_queue_alpha": "network.shared.up.queue.alpha",
     "network_shared_up_queue_beta": "network.shared.up.queue.beta",

@@ -26,6 +26,8 @@ pub struct PathFigures {
     pub varies: bool,
     /// The share of packets that do not come back.
     pub lost: f64,
+    /// The longest time for which everything is lost at once, where losses come as outages; none otherwise.
+    pub outage: Duration,
     /// Routers on the way to the server, and the server.
     pub hops: u32,
     /// From the client to the server.
@@ -71,6 +73,7 @@ pub fn figures_of(plan: &NetworkPlan, client: ClientId, bytes: u32) -> PathFigur
         round_trip,
         varies: all().any(|link| link.jitters() || matches!(link.speed(), Speed::Trace(_))),
         lost: 1.0 - lost_up * lost_down,
+        outage: all().map(|link| link.outage()).max().unwrap_or_default(),
         hops: routers.count() as u32 + 1,
         up: goodput(&up),
         down: goodput(&down),

@@ -37,6 +37,25 @@ fn a_queue_that_tells_later() {
     }
 }
 
+/// Courses by a profile, of clients' own links behind two kinds of queue, and of a link that they share:
+/// drawn by the links' streams, whichever thread comes first. Connections lose packets in their outages.
+#[test]
+fn paths_made_from_data() {
+    let starlink = |queue| link(&format!("path-profile = 'starlink'\nrate = '10Mbit'\nqueue = {queue}"));
+    for queue in ["'512KiB'", "'codel'"] {
+        let mut scene = Scene::crowd(128, ms(25));
+        scene.own = starlink(queue);
+        scene.length = Duration::from_secs(2);
+        let drops = same_on_any_number(&mut scene).drops;
+        assert!(drops.lost > 5, "{queue}: {drops:?}");
+    }
+    let mut scene = Scene::crowd(12, ms(25));
+    scene.shared = vec![starlink("'512KiB'")];
+    scene.length = Duration::from_secs(100);
+    let drops = same_on_any_number(&mut scene).drops;
+    assert!(drops.lost > 5, "{drops:?}");
+}
+
 #[test]
 fn visitors_of_an_open_load() {
     let mut scene = Scene::crowd(192, ms(25));

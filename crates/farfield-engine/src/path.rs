@@ -16,6 +16,7 @@ use farfield_emulator::ClientId;
 use farfield_emulator::path::figures_of;
 pub use farfield_emulator::path::{GoodputFigures, PathFigures};
 use farfield_measure::Histogram;
+pub use farfield_net::Profile;
 use farfield_testbed::{Testbed, TestbedError};
 use ping::Pings;
 use std::io;
@@ -48,6 +49,8 @@ pub struct PathReport {
     pub round_trips: Vec<Duration>,
     /// Pings sent.
     pub pings: u32,
+    /// Time between two of them.
+    pub interval: Duration,
     /// Hops to the server; absent if it never answered.
     pub hops: Option<u32>,
     /// From the server to the client.
@@ -139,6 +142,7 @@ pub fn measure(
         asked,
         round_trips: pings,
         pings: PINGS.into(),
+        interval,
         hops,
         down,
         up,

@@ -3,10 +3,11 @@
 //! A preset is a round trip and a rate each way; half of the round trip is the propagation of each direction.
 //! The WAGON paper does not say whether its delays are one way or there and back; they are taken as round
 //! trips, for 500 ms is what a geostationary hop takes there and back. Jitter and loss are left to the
-//! scenario.
+//! scenario; only `starlink` has its delay and losses from a model fitted to data.
 
 use crate::bit_rate::BitRate;
 use crate::link::LinkSpec;
+use crate::profile::{Profile, ProfileName};
 use crate::queue::{Limit, QueueSpec};
 use farfield_base::Duration;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,8 @@ pub enum Access {
     Geostationary,
     /// A satellite in a low orbit.
     LowOrbit,
+    /// Starlink, whose delay and losses follow a [profile](crate::profile).
+    Starlink,
 }
 
 /// The values of a preset.
@@ -65,7 +68,7 @@ const FIFTY: Limit = Limit::Packets(50);
 
 impl Access {
     /// All of them.
-    pub const ALL: [Access; 13] = [
+    pub const ALL: [Access; 14] = [
         Access::Modem56k,
         Access::Modem33k,
         Access::T1,
@@ -79,18 +82,32 @@ impl Access {
         Access::WiFi,
         Access::Geostationary,
         Access::LowOrbit,
+        Access::Starlink,
     ];
 
     /// The link towards the client.
     pub fn down<J>(self) -> LinkSpec<J> {
         let preset = self.preset();
-        preset.link(preset.down_kbit)
+        let link = preset.link(preset.down_kbit);
+        let path_profile = self.profile_name();
+        let delay = if path_profile.is_some() { Duration::ZERO } else { link.delay };
+        LinkSpec { delay, path_profile, ..link }
     }
 
     /// The link from the client.
     pub fn up<J>(self) -> LinkSpec<J> {
         let preset = self.preset();
-        preset.link(preset.up_kbit)
+        let link = preset.link(preset.up_kbit);
+        LinkSpec { delay: self.profile().map_or(link.delay, |profile| profile.other_way), ..link }
+    }
+
+    /// The model fitted to data that the link towards the client follows, if there is one.
+    pub fn profile(self) -> Option<&'static Profile> {
+        self.profile_name().map(ProfileName::profile)
+    }
+
+    fn profile_name(self) -> Option<ProfileName> {
+        (self == Access::Starlink).then_some(ProfileName::Starlink)
     }
 
     /// Source of the numbers.
@@ -136,7 +153,7 @@ impl Access {
                 buffer(512),
                 "Ookla, Viasat in the US, second quarter of 2021; rate up (reported as below 3.5 Mbit/s) and queue chosen",
             ),
-            Access::LowOrbit => of(
+            Access::LowOrbit | Access::Starlink => of(
                 ms(40),
                 104_970,
                 12_000,

@@ -10,8 +10,7 @@ use crate::bit_rate::BitRate;
 use crate::transmit::Passage;
 use farfield_base::{Duration, Instant};
 
-/// A quantity as a function of time, in whole numbers: its value at the start, and pieces one after the
-/// other.
+/// A quantity as a function of time, in whole numbers: pieces one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Course {
     /// In order, the first from zero on, the last without end.

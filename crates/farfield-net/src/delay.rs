@@ -6,6 +6,7 @@
 //! propagation changes: a packet takes that of the instant at which its last bit leaves.
 
 use crate::course::Course;
+use crate::profile::{Profile, Walk};
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use std::fmt;
@@ -39,6 +40,8 @@ pub struct Delay {
     pub propagation: Duration,
     /// The propagation at each instant, in nanoseconds, where it changes: never below `propagation`.
     pub course: Option<Arc<Course>>,
+    /// The profile that the propagation follows, never below `propagation`.
+    pub profile: Option<&'static Profile>,
     /// The distribution of what is added, if anything is.
     pub jitter: Option<Arc<dyn Jitter>>,
     /// Order of packets under jitter.
@@ -48,7 +51,7 @@ pub struct Delay {
 impl Delay {
     /// Always `propagation`.
     pub fn constant(propagation: Duration) -> Delay {
-        Delay { propagation, course: None, jitter: None, order: Order::Kept }
+        Delay { propagation, course: None, profile: None, jitter: None, order: Order::Kept }
     }
 
     /// True if no packet overtakes another.
@@ -58,7 +61,7 @@ impl Delay {
 
     /// True if every packet takes the same time.
     pub fn is_constant(&self) -> bool {
-        self.jitter.is_none() && self.course.is_none()
+        self.jitter.is_none() && self.course.is_none() && self.profile.is_none()
     }
 
     /// The propagation at `now`.
@@ -68,17 +71,25 @@ impl Delay {
 
     /// The largest propagation.
     pub fn propagation_most(&self) -> Duration {
-        self.course.as_ref().map_or(self.propagation, |course| Duration::from_ns(course.range().1))
+        let of_profile = |profile: &Profile| profile.delay.largest() - profile.other_way;
+        let most = self.profile.map_or(self.propagation, of_profile);
+        self.course.as_ref().map_or(most, |course| Duration::from_ns(course.range().1))
     }
 
     /// Instant at which a packet arrives that left at `departed`. `latest` is the link's memory of its latest
-    /// arrival.
-    pub(crate) fn arrival(&self, departed: Instant, latest: &mut Instant, rng: &mut Stream) -> Instant {
+    /// arrival, and `walk` its course by a profile.
+    pub(crate) fn arrival(
+        &self,
+        departed: Instant,
+        (latest, walk): (&mut Instant, Option<&mut Walk>),
+        rng: &mut Stream,
+    ) -> Instant {
         if self.is_constant() {
             return departed + self.propagation;
         }
         let jitter = self.jitter.as_ref().map_or(Duration::ZERO, |jitter| jitter.draw(rng));
-        let at = departed + self.propagation_at(departed) + jitter;
+        let propagation = walk.map_or_else(|| self.propagation_at(departed), |walk| walk.delay(departed));
+        let at = departed + propagation + jitter;
         if self.order == Order::Free {
             return at;
         }

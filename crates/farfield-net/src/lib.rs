@@ -19,6 +19,7 @@ pub mod link;
 pub mod loss;
 pub mod mtu;
 mod probability;
+pub mod profile;
 pub mod queue;
 pub mod timeout_queue;
 pub mod topology;
@@ -40,6 +41,7 @@ pub use link::{
 };
 pub use mtu::{Fit, Mtu};
 pub use probability::Probability;
+pub use profile::Profile;
 pub use topology::Topology;
 pub use trace::Trace;
 pub use transmit::Speed;

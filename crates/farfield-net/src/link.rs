@@ -29,7 +29,8 @@ pub use model::LinkModel;
 pub use plain::{PlainBacklogs, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
-use crate::loss::{Memory, Scope};
+use crate::loss::{Loss, Memory, Scope};
+use crate::profile::Walk;
 use crate::queue::pie::Pie;
 use crate::queue::red::Red;
 use crate::queue::{Backlog, Discipline, Mark, pie, red};
@@ -192,6 +193,8 @@ pub struct Link {
     changes_at: Instant,
     /// Epochs, and those that have begun.
     epochs: Option<Box<(Arc<Epochs>, usize)>>,
+    /// Its course by a profile, drawn when the first packet comes.
+    walk: Option<Box<Walk>>,
 }
 
 /// The packets that wait, as far as the discipline needs to know.
@@ -220,8 +223,10 @@ impl Link {
         let start = Instant::ZERO;
         let epochs = model.epochs.clone().map(|epochs| Box::new((epochs, 0)));
         let changes_at = model.epochs.as_ref().map_or(Instant::MAX, |epochs| epochs.begins(0));
+        // A course by a profile is drawn at the first of these instants.
+        let changes_at = model.follows().map_or(changes_at, |_| start);
         let memory = Memory::default();
-        Link { model, now: start, transmitter, line, latest: start, memory, changes_at, epochs }
+        Link { model, now: start, transmitter, line, latest: start, memory, changes_at, epochs, walk: None }
     }
 
     /// The model that the link follows; of one that changes, that of the present epoch.
@@ -232,7 +237,8 @@ impl Link {
     /// Offers a packet at `now`, the instant at which it is meant to be at the link's entrance.
     pub fn offer(&mut self, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         self.advance(now, rng);
-        let lost = self.model.loss.strikes(self.now, &mut self.memory, rng);
+        let lost =
+            Self::strikes(&self.model.loss, self.now, (&mut self.memory, self.walk.as_deref_mut()), rng);
         self.admit(packet, lost, rng)
     }
 
@@ -242,8 +248,22 @@ impl Link {
         // Losses may come to be the link's own, or the connection's, at this instant.
         self.advance(now, rng);
         let memory = if self.model.loss.scope() == Scope::Link { &mut self.memory } else { memory };
-        let lost = self.model.loss.strikes(self.now, memory, rng);
+        let lost = Self::strikes(&self.model.loss, self.now, (memory, self.walk.as_deref_mut()), rng);
         self.admit(packet, lost, rng)
+    }
+
+    /// True if a packet is lost that comes at `now`: by the link's course where it follows a profile's
+    /// outages.
+    fn strikes(
+        loss: &Loss,
+        now: Instant,
+        (memory, walk): (&mut Memory, Option<&mut Walk>),
+        rng: &mut Stream,
+    ) -> bool {
+        match (loss, walk) {
+            (Loss::Outages(_), Some(walk)) => walk.loses(now),
+            (loss, _) => loss.strikes(now, memory, rng),
+        }
     }
 
     /// Advances to `now`. Departures up to then draw random numbers before packets that are offered now, so
@@ -263,6 +283,11 @@ impl Link {
         self.now = self.now.max(self.changes_at);
         self.judge(rng);
         self.changes_at = Instant::MAX;
+        if let (Some(profile), None) = (self.model.follows(), &self.walk) {
+            self.walk = Some(Box::new(Walk::new(profile, rng.next_u64())));
+            self.changes_at = self.epochs.as_ref().map_or(Instant::MAX, |own| own.0.begins(own.1));
+            return;
+        }
         if let Some(own) = &mut self.epochs {
             let (epochs, begun) = &mut **own;
             self.model = Arc::clone(epochs.model(*begun));
@@ -356,9 +381,11 @@ impl Link {
     fn send(&mut self, ready: Instant, bytes: u32, rng: &mut Stream) -> Fate {
         let model = &self.model;
         let left = self.transmitter.carry(&model.speed, ready, model.on_wire(bytes).into()).end;
-        let first = Self::arrive(model, left, bytes, &mut self.latest, rng);
+        let walk = &mut self.walk;
+        let first = Self::arrive(model, left, bytes, (&mut self.latest, walk.as_deref_mut()), rng);
         let doubled = model.duplicate.happens(rng);
-        let copy = doubled.then(|| Self::arrive(model, left, bytes, &mut self.latest, rng));
+        let copy =
+            doubled.then(|| Self::arrive(model, left, bytes, (&mut self.latest, walk.as_deref_mut()), rng));
         Fate::Delivered(Delivery { first, copy })
     }
 
@@ -366,10 +393,10 @@ impl Link {
         model: &LinkModel,
         left: Instant,
         bytes: u32,
-        latest: &mut Instant,
+        memories: (&mut Instant, Option<&mut Walk>),
         rng: &mut Stream,
     ) -> Arrival {
-        let at = model.delay.arrival(left, latest, rng);
+        let at = model.delay.arrival(left, memories, rng);
         let flipped = bytes > 0 && model.corrupt.happens(rng);
         // Lemire's reduction; its bias is below 2⁻⁴⁴ for any packet.
         let bit = |word: u64| ((u128::from(word) * u128::from(bytes) * 8) >> 64) as u32;

@@ -11,6 +11,7 @@ pub use gilbert_elliott::GilbertElliott;
 pub use spec::{LossError, LossSpec};
 
 use crate::probability::Probability;
+use crate::profile::OutageProfile;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 
@@ -46,6 +47,8 @@ pub enum Loss {
     GilbertElliott(GilbertElliott, Scope),
     /// Independent losses whose probability rises or falls.
     Ramp(LossRamp),
+    /// Outages of a profile, whose course the link keeps.
+    Outages(&'static OutageProfile),
 }
 
 /// A probability of loss on a straight line between two instants.
@@ -78,6 +81,8 @@ impl Loss {
             Loss::Independent(probability) => probability.happens(rng),
             Loss::GilbertElliott(model, _) => model.strikes(memory, rng),
             Loss::Ramp(ramp) => ramp.at(now).happens(rng),
+            // The link asks its course.
+            Loss::Outages(_) => false,
         }
     }
 
@@ -88,13 +93,14 @@ impl Loss {
             Loss::Independent(probability) => probability.as_f64(),
             Loss::GilbertElliott(model, _) => model.loss_rate(),
             Loss::Ramp(ramp) => ramp.last,
+            Loss::Outages(profile) => profile.share(),
         }
     }
 
     /// The packets that share a memory of losses.
     pub fn scope(&self) -> Scope {
         match self {
-            Loss::None | Loss::Independent(_) | Loss::Ramp(_) => Scope::Link,
+            Loss::None | Loss::Independent(_) | Loss::Ramp(_) | Loss::Outages(_) => Scope::Link,
             Loss::GilbertElliott(_, scope) => *scope,
         }
     }

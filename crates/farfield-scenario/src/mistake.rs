@@ -163,7 +163,7 @@ impl<'m> Unknown<'m> {
 }
 
 /// Words of the field for values that have another name here.
-const SYNONYMS: [(&str, &str); 14] = [
+const SYNONYMS: [(&str, &str); 15] = [
     ("lte", "4g"),
     ("nr", "5g"),
     ("wlan", "wifi"),
@@ -174,7 +174,8 @@ const SYNONYMS: [(&str, &str); 14] = [
     ("vdsl", "dsl"),
     ("vdsl2", "dsl"),
     ("leo", "low-orbit"),
-    ("starlink", "low-orbit"),
+    ("satellite-leo", "low-orbit"),
+    ("leo-satellite", "low-orbit"),
     ("geo", "geostationary"),
     ("vsat", "geostationary"),
     ("lan", "ethernet"),

@@ -474,6 +474,10 @@ fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
         return Err(Mistake::at(format!("{key}.access"), sentence));
     }
     let mut preset = (access.up(), access.down());
+    if access.profile().is_some() && spec.rtt.is_some() {
+        let sentence = "this access has the round trips of a model fitted to data; remove `rtt`";
+        return Err(Mistake::at(format!("{key}.rtt"), sentence));
+    }
     if let Some(rtt) = spec.rtt {
         (preset.0.delay, preset.1.delay) = halves(rtt);
     }
@@ -482,7 +486,21 @@ fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
         let sentence = "a direction is written out, with its delay; remove `rtt`";
         return Err(Mistake::at(format!("{key}.rtt"), sentence));
     }
-    Ok((up.unwrap_or(preset.0), down.unwrap_or(preset.1)))
+    one_profile(key, up.unwrap_or(preset.0), down.unwrap_or(preset.1))
+}
+
+/// Both directions, of which one at most follows a profile: its round trip is that of both.
+fn one_profile(key: &str, up: Link, down: Link) -> Result<(Link, Link), Mistake> {
+    match (up.path_profile, down.path_profile) {
+        (Some(profile), Some(_)) => {
+            let other = profile.profile().other_way;
+            let sentence = format!(
+                "a profile has the round trip of both directions; write `up.delay = \"{other}\"` instead"
+            );
+            Err(Mistake::at(format!("{key}.up.path-profile"), sentence))
+        }
+        _ => Ok((up, down)),
+    }
 }
 
 fn both_ways(
@@ -504,7 +522,7 @@ fn both_ways(
     if let Some(rtt) = rtt {
         (up.delay, down.delay) = halves(rtt);
     }
-    Ok((up, down))
+    one_profile(key, up, down)
 }
 
 fn halves(rtt: Duration) -> (Duration, Duration) {
@@ -527,6 +545,7 @@ fn resolve_link(link: &Link, load: &mut Load<'_>) -> Result<LinkModel, (&'static
         let part = match &error {
             LinkError::TwoSpeeds | LinkError::Unreadable { .. } | LinkError::Trace { .. } => ".trace",
             LinkError::NothingReorders => ".reorder",
+            LinkError::BesideProfile => ".path-profile",
             LinkError::Overhead(_) => ".overhead",
         };
         (part, error.to_string())

@@ -92,6 +92,9 @@ pub enum ChangeFault {
     /// No rate to change.
     #[error("the link has no `rate` to begin with; give it one")]
     NoRate,
+    /// A delay that is not its own.
+    #[error("the link follows a profile, which has a delay of its own; leave this out, or the profile")]
+    Profile,
     /// Another discipline.
     #[error(
         "a queue keeps its discipline while it changes; write the one that the link has, with other limits"
@@ -226,6 +229,10 @@ impl LinkModel {
         if changes.iter().all(|change| to(&change.to).is_none()) {
             return Ok(());
         }
+        if self.delay.profile.is_some() {
+            let nth = changes.iter().position(|change| to(&change.to).is_some());
+            return Err((nth.unwrap_or(0), ChangeFault::Profile));
+        }
         let course = course(self.delay.propagation.as_ns(), changes, to)?;
         self.delay.propagation = Duration::from_ns(course.range().0);
         self.delay.course = Some(Arc::new(course));
@@ -338,7 +345,7 @@ fn steps(
 fn ramp((from, until): (Instant, Instant), first: Loss, last: Loss) -> Result<LossRamp, ChangeFault> {
     let share = |loss: Loss| match loss {
         Loss::None | Loss::Independent(_) => Ok(loss.loss_rate()),
-        Loss::GilbertElliott(..) | Loss::Ramp(_) => Err(ChangeFault::NoLossRamp),
+        Loss::GilbertElliott(..) | Loss::Ramp(_) | Loss::Outages(_) => Err(ChangeFault::NoLossRamp),
     };
     Ok(LossRamp { from, until, first: share(first)?, last: share(last)? })
 }

@@ -7,6 +7,7 @@ use crate::delay::{Delay, Jitter, Order};
 use crate::loss::Loss;
 use crate::mtu::Mtu;
 use crate::probability::Probability;
+use crate::profile::Profile;
 use crate::queue::{Discipline, Limit};
 use crate::trace::Trace;
 use crate::transmit::Speed;
@@ -79,6 +80,19 @@ impl LinkModel {
         self.delay.jitter = Some(jitter);
         self.delay.order = order;
         self
+    }
+
+    /// Follows `profile`, in delay and loss.
+    pub fn profile(mut self, profile: &'static Profile) -> LinkModel {
+        self.delay.profile = Some(profile);
+        self.delay.propagation = profile.delay.least() - profile.other_way;
+        self.loss = Loss::Outages(&profile.outages);
+        self
+    }
+
+    /// The profile that the link follows, if it does.
+    pub fn follows(&self) -> Option<&'static Profile> {
+        self.delay.profile
     }
 
     /// Delivers this share of packets twice.
@@ -169,9 +183,17 @@ impl LinkModel {
         self.overhead
     }
 
+    /// The time for which everything is lost at once, where losses come as outages; none otherwise.
+    pub fn outage(&self) -> Duration {
+        match self.loss {
+            Loss::Outages(profile) => profile.lasts,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// True if packets take times of their own.
     pub fn jitters(&self) -> bool {
-        self.delay.jitter.is_some()
+        self.delay.jitter.is_some() || self.delay.profile.is_some()
     }
 
     /// True if packets may arrive twice.

@@ -12,6 +12,7 @@
 //! jitter = "2ms"            # whatever distribution the caller of `resolve` understands
 //! reorder = true            # whether jitter may reorder
 //! unreachable = "host"      # takes no packets: see `closure`
+//! path-profile = "starlink" # delay and losses as a model fitted to data has them: see `profile`
 //! ```
 
 use super::LinkModel;
@@ -20,6 +21,7 @@ use crate::closure::Closure;
 use crate::delay::{Jitter, Order};
 use crate::loss::LossSpec;
 use crate::mtu::Mtu;
+use crate::profile::ProfileName;
 use crate::queue::QueueSpec;
 use crate::trace::{Trace, TraceError};
 use farfield_base::{Duration, Share};
@@ -69,6 +71,9 @@ pub struct LinkSpec<J = NoJitter> {
     /// Times at which the link takes no packets, and the answer to their senders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Closure>,
+    /// A model fitted to data, whose delay and losses the link has in place of `delay` and `loss`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_profile: Option<ProfileName>,
 }
 
 /// Why a link that was written cannot be.
@@ -77,6 +82,11 @@ pub enum LinkError {
     /// Two speeds for one link.
     #[error("a link has either `rate` or `trace`; remove one of them")]
     TwoSpeeds,
+    /// A delay or losses beside those of a profile.
+    #[error(
+        "a `path-profile` has a delay and losses of its own; remove it, or `delay` (and `rtt`) and `loss`"
+    )]
+    BesideProfile,
     /// Nothing could reorder.
     #[error("`reorder` needs `jitter`; write how much a packet is delayed, such as jitter = \"2ms\"")]
     NothingReorders,
@@ -116,6 +126,7 @@ impl<J> Default for LinkSpec<J> {
             jitter: None,
             reorder: false,
             unreachable: None,
+            path_profile: None,
         }
     }
 }
@@ -149,6 +160,12 @@ impl<J> LinkSpec<J> {
             (None, Some(path)) => model.trace(Arc::new(read(path, load)?)),
             (None, None) => model,
         };
+        if let Some(name) = self.path_profile {
+            if !self.delay.is_zero() || self.loss != LossSpec::default() {
+                return Err(LinkError::BesideProfile);
+            }
+            model = model.profile(name.profile());
+        }
         let order = if self.reorder { Order::Free } else { Order::Kept };
         match &self.jitter {
             Some(written) => Ok(model.jitter(jitter(written), order)),
@@ -201,6 +218,10 @@ mod tests {
             matches!(resolve("trace = 'good'").unwrap().speed(), Speed::Trace(trace) if trace.opportunities() == 2)
         );
         assert!(resolve("").is_ok());
+        let starlink = resolve("path-profile = 'starlink'\nrate = '100Mbit'").unwrap();
+        assert_eq!(starlink.follows().map(|profile| profile.name), Some("starlink"));
+        assert!(starlink.jitters() && !starlink.is_plain() && starlink.lost_share() > 0.001);
+        assert!(starlink.propagation() < starlink.propagation_most());
     }
 
     #[test]
@@ -215,6 +236,9 @@ mod tests {
         refuse("trace = 'missing'", "missing: ");
         refuse("reorder = true", "needs `jitter`");
         refuse("mtu = 60", "from 68");
+        refuse("path-profile = 'skylink'", "unknown variant `skylink`, expected `starlink`");
+        refuse("path-profile = 'starlink'\ndelay = '1ms'", "a delay and losses of its own");
+        refuse("path-profile = 'starlink'\nloss = '1%'", "a delay and losses of its own");
         refuse("speed = '1Mbit'", "unknown field `speed`");
     }
 }

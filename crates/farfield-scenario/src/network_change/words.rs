@@ -79,7 +79,9 @@ fn loss(spec: &LossSpec) -> String {
     match spec.loss() {
         _ if share == 0.0 => "no loss".to_owned(),
         Loss::GilbertElliott(..) => format!("loss {} in bursts", percent(share)),
-        Loss::None | Loss::Independent(_) | Loss::Ramp(_) => format!("loss {}", percent(share)),
+        Loss::None | Loss::Independent(_) | Loss::Ramp(_) | Loss::Outages(_) => {
+            format!("loss {}", percent(share))
+        }
     }
 }
 

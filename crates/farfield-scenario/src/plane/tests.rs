@@ -108,6 +108,26 @@ fn classes_become_links_and_a_bottleneck() {
     assert_eq!((capture.snap, capture.plan.clients), (Some(96), vec![0, 99]));
 }
 
+/// The round trips of a preset that follows a model are within what was measured; another beside it is
+/// refused.
+#[test]
+fn starlink_has_the_round_trips_of_its_model() {
+    let starlink = network("network.access = 'starlink'");
+    assert_eq!(starlink.round_trips.least, Duration::from_us(19_640));
+    assert_eq!(starlink.round_trips.largest, Duration::from_us(72_170));
+    for text in [
+        "[network]\naccess = 'starlink'\nrtt = '50ms'",
+        "[[network.class]]\nname = 'ship'\naccess = 'starlink'\nrtt = '50ms'",
+    ] {
+        let problem = plan(&emulated(text)).map(|plan| plan.network().is_some()).expect_err(text);
+        assert!(problem.contains("remove `rtt`"), "{problem}");
+    }
+    let twice =
+        "[[network.class]]\nname = 'ship'\nup.path-profile = 'starlink'\ndown.path-profile = 'starlink'";
+    let problem = plan(&emulated(twice)).map(|plan| plan.network().is_some()).expect_err("two round trips");
+    assert!(problem.contains("write `up.delay = \"9ms\"` instead"), "{problem}");
+}
+
 /// Each client of the class moves at an instant of its own, the others never; the seed alone decides when.
 #[test]
 fn clients_move_when_their_class_says() {

@@ -3,6 +3,7 @@
 
 use crate::Scenario;
 use crate::network::{ClassSpec, Link, NetworkSpec};
+use farfield_base::Duration;
 use farfield_emulator::layout::RoundTrips;
 use farfield_engine::plane::{EmulatedNetwork, PlaneKind};
 use farfield_tcp::Algorithm;
@@ -22,8 +23,13 @@ impl Scenario {
         let Some(network) = network else { return format!("this machine's own; TCP {}", kernels()) };
         let spec = self.network.clone().unwrap_or_default();
         let RoundTrips { least, largest } = network.round_trips;
-        let trips = if least == largest { least.to_string() } else { format!("{least} to {largest}") };
-        let lost = losses(&spec);
+        let trips = if least == largest {
+            least.to_string()
+        } else {
+            format!("{} to {}", in_short(least), in_short(largest))
+        };
+        let mut lost = losses(&spec);
+        lost.extend(outages(network));
         let lost = if lost.is_empty() { String::new() } else { format!(", loss {}", lost.join(", ")) };
         let clients = algorithms(&spec);
         let server = self.server.as_ref().and_then(|server| server.congestion.clone());
@@ -69,6 +75,19 @@ fn losses(spec: &NetworkSpec) -> Vec<String> {
     let found: BTreeSet<String> =
         links.map(|link| word(&link.loss)).filter(|own| *own != none).flatten().collect();
     found.into_iter().take(KINDS).collect()
+}
+
+/// The losses of the profiles that links of clients follow.
+fn outages(network: &EmulatedNetwork) -> BTreeSet<String> {
+    let links = network.plan.classes.iter().flat_map(|class| class.up.iter().chain(&class.down));
+    let profiles = links.filter_map(|link| link.follows());
+    profiles.map(|profile| format!("{:.2}% in outages", profile.outages.share() * 100.0)).collect()
+}
+
+/// A time to a tenth of a millisecond, if it has parts of that and ten of them.
+fn in_short(time: Duration) -> String {
+    let is_long = time >= Duration::from_ms(10) && !time.as_ns().is_multiple_of(1_000_000);
+    if is_long { format!("{:.1}ms", time.as_secs_f64() * 1e3) } else { time.to_string() }
 }
 
 /// The congestion control of clients.

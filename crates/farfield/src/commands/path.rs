@@ -7,8 +7,8 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::interrupt;
-use farfield_engine::path::{Goodput, GoodputFigures, PathError, PathReport, measure};
-use farfield_engine::plane::Plane;
+use farfield_engine::path::{Goodput, GoodputFigures, PathError, PathReport, Profile, measure};
+use farfield_engine::plane::{EmulatedNetwork, Plane};
 use farfield_engine::shell::clients_of;
 use farfield_measure::Quantile;
 use farfield_report::figures;
@@ -22,6 +22,8 @@ const LATE: Duration = Duration::from_ms(1);
 const LATE_SHARE: f64 = 0.02;
 /// Losses may differ by as many standard deviations of independent ones.
 const DEVIATIONS: f64 = 4.0;
+/// And by so many whole outages, where losses come as those.
+const OUTAGES: f64 = 2.0;
 /// Goodput may be above that of its link by this share: one segment more or less. What the path holds is
 /// added.
 const ABOVE: f64 = 0.02;
@@ -53,7 +55,7 @@ pub fn path(flags: &PathFlags) -> Result<Exit, Problem> {
         rows.push((cells(&report), faults(&report, limit)));
     }
     let is_right = rows.iter().all(|(_, faults)| faults.is_empty());
-    output::put(&in_words(&rows))?;
+    output::put(&(in_words(&rows) + &profiles_in_words(&plane.network)))?;
     Ok(if is_right { Exit::Fine } else { Exit::Invalid })
 }
 
@@ -125,13 +127,12 @@ fn faults(report: &PathReport, limit: Duration) -> Vec<String> {
         }
     }
     let pings = f64::from(report.pings);
-    let deviation = (pings * asked.lost * (1.0 - asked.lost)).sqrt();
     let expected = pings * asked.lost;
     let missing = lost(report) * pings;
-    if (missing - expected).abs() > DEVIATIONS * deviation + 0.5 {
+    let (allowed, slack) = lost_allowance(report);
+    if (missing - expected).abs() > allowed + slack {
         faults.push(format!(
-            "{missing:.0} of {pings:.0} pings were lost, where {expected:.1} were expected, give or take {:.1}",
-            DEVIATIONS * deviation
+            "{missing:.0} of {pings:.0} pings were lost, where {expected:.1} were expected, give or take {allowed:.1}"
         ));
     }
     if report.hops != Some(asked.hops) {
@@ -150,6 +151,18 @@ fn faults(report: &PathReport, limit: Duration) -> Vec<String> {
         ));
     }
     faults
+}
+
+/// The number of pings by which losses may differ, and a bit of slack. An outage takes those of its whole
+/// time at once, so that losses vary more than independent ones.
+fn lost_allowance(report: &PathReport) -> (f64, f64) {
+    let asked = &report.asked;
+    let deviation = (f64::from(report.pings) * asked.lost * (1.0 - asked.lost)).sqrt();
+    let at_once = (asked.outage.as_secs_f64() / report.interval.as_secs_f64()).ceil();
+    if at_once <= 1.0 {
+        return (DEVIATIONS * deviation, 0.5);
+    }
+    (DEVIATIONS * deviation * at_once.sqrt() + OUTAGES * at_once, 0.0)
 }
 
 fn goodput_fault(direction: &str, goodput: Goodput, asked: GoodputFigures) -> Option<String> {
@@ -201,6 +214,30 @@ fn in_words(rows: &[(Cells, Vec<String>)]) -> String {
     text
 }
 
+/// The profiles that classes of clients follow, each once, with what is known of them.
+fn profiles_in_words(network: &EmulatedNetwork) -> String {
+    let mut named: Vec<(&Profile, Vec<&str>)> = Vec::new();
+    for class in &network.plan.classes {
+        let Some(profile) = class.up.iter().chain(&class.down).find_map(|link| link.follows()) else {
+            continue;
+        };
+        match named.iter_mut().find(|(own, _)| *own == profile) {
+            Some((_, classes)) => classes.push(&class.name),
+            None => named.push((profile, vec![&class.name])),
+        }
+    }
+    named.into_iter().map(|(profile, classes)| profile_in_words(profile, &classes)).collect()
+}
+
+fn profile_in_words(profile: &Profile, classes: &[&str]) -> String {
+    let Profile { name, source, licence, years, samples, fitted, error, .. } = profile;
+    format!(
+        "\nprofile  {name} (of {})\nsource   {source}\nlicence  {licence}\nmade     {years}, {samples} samples\n\
+         fit      {fitted}\nerror    {error}\n",
+        classes.join(", ")
+    )
+}
+
 /// Bits a second: `11.6Mbit/s`.
 fn bit_rate(bits: f64) -> String {
     let (scale, unit) = match bits {
@@ -231,12 +268,14 @@ mod tests {
                 round_trip: Duration::from_ms(40),
                 varies: false,
                 lost: 0.0,
+                outage: Duration::ZERO,
                 hops: 2,
                 up: goodput,
                 down: goodput,
             },
             round_trips: vec![Duration::from_us(40_200); 100],
             pings: 100,
+            interval: Duration::from_ms(20),
             hops: Some(2),
             down: measured,
             up: measured,
@@ -282,5 +321,36 @@ mod tests {
         lossy.round_trips.truncate(85);
         lossy.down.bits = 2e6;
         assert_eq!(faults(&lossy, LIMIT), [""; 0], "independent losses vary, and TCP with them");
+    }
+
+    #[test]
+    fn a_profile_says_where_it_is_from_and_how_far_off() {
+        let starlink = farfield_net::Access::Starlink.profile().expect("there is one");
+        let words = profile_in_words(starlink, &["ship", "shore"]);
+        let heads: Vec<&str> =
+            words.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(heads, ["profile", "source", "licence", "made", "fit", "error"], "{words}");
+        for part in ["starlink (of ship, shore)", "FjordLink", "CC BY 4.0", "2025, 146979 samples", "p99 -"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+    }
+
+    /// An outage of 120 ms takes six or seven of the hundred pings, 20 ms apart, where 0.1 are expected.
+    #[test]
+    fn an_outage_takes_several_pings_at_once() {
+        let mut report = report();
+        report.asked.lost = 0.001;
+        report.round_trips.truncate(93);
+        assert!(
+            matches!(&faults(&report, LIMIT)[..], [fault] if fault.starts_with("7 of 100 pings were lost"))
+        );
+        report.asked.outage = Duration::from_ms(120);
+        assert_eq!(faults(&report, LIMIT), [""; 0]);
+        report.round_trips.truncate(75);
+        let faults = faults(&report, LIMIT);
+        assert!(
+            matches!(&faults[..], [fault] if fault.starts_with("25 of 100 pings were lost")),
+            "{faults:?}"
+        );
     }
 }

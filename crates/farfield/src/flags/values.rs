@@ -36,6 +36,7 @@ pub const ACCESS: &[&str] = &[
     "wifi",
     "geostationary",
     "low-orbit",
+    "starlink",
 ];
 pub const GATEWAYS: &[&str] = &["auto", "tun", "packet"];
 pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2", "3", "auto"];
