@@ -64,6 +64,9 @@ impl Search<'_> {
     /// Why trials between whose loads goals jump have too few requests for their percentiles.
     fn few_beyond(&self, answer: &Answer) -> Option<String> {
         let Answer::Found { low, high, method: Method::Bounds, .. } = answer else { return None };
+        if self.plan.whole {
+            return None;
+        }
         let between = self.counted().filter(|record| *low <= record.load && record.load <= *high);
         let binding = between.filter_map(|record| {
             let allowed = record.observed.binding()?.allowed_share?;
