@@ -56,7 +56,6 @@ fn the_share_beyond_a_percentiles_limit_is_counted() {
     close("p99<91.5ms", 9.0 / 98.0);
     close("p50 <= 50.5ms", 50.0 / 98.0);
     assert_eq!(beyond("p90<2s"), Some(0.0));
-    assert_eq!(beyond("p90(connect)<1ms"), Some(1.0));
     for text in ["mean<1ms", "p99>1ms", "errors<1%", "max<1ms"] {
         assert_eq!(beyond(text), None, "{text}");
     }
