@@ -113,7 +113,7 @@ pub fn expected(of: &Recount<'_>, said: &Value) -> Expected {
     let Some(list) = said.as_array() else { return Expected::Open };
     let result = |own: &Value| {
         let text = own.get("text").and_then(Value::as_str).unwrap_or_default();
-        one(of, text).unwrap_or_else(|| not_counted(own, text))
+        one(of, own, text).unwrap_or_else(|| not_counted(own, text))
     };
     Expected::List(list.iter().map(result).collect())
 }
@@ -136,7 +136,7 @@ fn not_counted(own: &Value, text: &str) -> Expected {
 }
 
 /// The result of one; `None` if it cannot be read, or is of what is not counted.
-fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
+fn one(of: &Recount<'_>, own: &Value, text: &str) -> Option<Expected> {
     let written = ThresholdText::read(text)?;
     let (unit, limit) = written.limit()?;
     // Samples have the longest gap of each stream alone.
@@ -174,8 +174,22 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
         ("interval", interval(of, &written, &counted)),
         ("limit", Expected::near(limit)),
         ("unit", Expected::word(unit)),
+        (
+            "beyond_share",
+            own.get("beyond_share").map_or(Expected::Open, |_| beyond(&written, limit, &counted)),
+        ),
         ("passed", passed),
     ]))
+}
+
+/// The share of times beyond the limit of a percentile; older runs have none.
+fn beyond(written: &ThresholdText<'_>, limit: f64, counted: &PartCounts) -> Expected {
+    if written.per_billion().is_none() || !written.comparison.starts_with('<') {
+        return Expected::Nothing;
+    }
+    let Some(times) = counted.time(&written.field()) else { return Expected::Nothing };
+    let counted = || times.seen.beyond(limit).unwrap_or(Expected::Nothing);
+    times.estimate.as_ref().map_or_else(counted, |estimate| Expected::near(estimate.beyond(limit)))
 }
 
 fn measure(written: &ThresholdText<'_>, counted: &PartCounts) -> Option<MeasuredRange> {

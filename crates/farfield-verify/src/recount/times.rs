@@ -102,6 +102,16 @@ impl SortedTimes {
         (!self.is_empty()).then(|| self.upwards(rank(per_billion, self.len())))
     }
 
+    /// The share of times that are longer than this: a time close below may count by the upper end of its bin.
+    pub fn beyond(&self, limit: f64) -> Option<Expected> {
+        let share = |slack: f64| {
+            let longer = self.ns.iter().filter(|ns| **ns as f64 * (1.0 + slack) > limit).count();
+            longer as f64 / self.ns.len() as f64
+        };
+        (!self.is_empty())
+            .then(|| Expected::Between { low: share(0.0) - NONE, high: share(1.0 / 1_024.0) + NONE })
+    }
+
     /// The time at a rank, or above it in its bin.
     fn upwards(&self, rank: u64) -> Expected {
         let (at, largest) = (self.at(rank), self.at(self.len()));
@@ -232,6 +242,11 @@ impl Estimate {
         step.map_or((self.longest as f64, true), |(ns, _)| (*ns as f64, false))
     }
 
+    /// The share of times that are longer than this.
+    pub fn beyond(&self, limit: f64) -> f64 {
+        self.steps.iter().take_while(|(ns, _)| *ns as f64 <= limit).last().map_or(1.0, |(_, longer)| *longer)
+    }
+
     /// The mean, likewise.
     pub fn mean(&self) -> (f64, bool) {
         (self.mean_ns.round(), !self.ends())
@@ -283,6 +298,20 @@ mod tests {
         assert_eq!(estimate.quantile(300_000_000), (31.0, false));
         assert_eq!(estimate.quantile(740_000_000), (121.0, true));
         assert_eq!(estimate.mean(), (72.0, true));
+        let beyond = [7.0, 8.0, 53.0, 54.0, 200.0].map(|limit| (estimate.beyond(limit) * 1e4).round());
+        assert_eq!(beyond, [10_000.0, 8_750.0, 7_000.0, 5_250.0, 2_625.0]);
+    }
+
+    /// 9 of 10 beyond 1 µs, and the tenth in a bin that reaches beyond it or not.
+    #[test]
+    fn a_share_beyond_a_limit_is_counted_by_bins() {
+        let of =
+            |shortest: u64| SortedTimes::of((0..10).map(|nth| shortest + nth * 10_000)).beyond(1_000_000.0);
+        let Some(Expected::Between { low, high }) = of(999_999) else { panic!("a range") };
+        assert!((low - 0.9).abs() < 1e-9 && (high - 1.0).abs() < 1e-9, "{low} to {high}");
+        let Some(Expected::Between { low, high }) = of(998_000) else { panic!("a range") };
+        assert!((low - 0.9).abs() < 1e-9 && (high - 0.9).abs() < 1e-9, "{low} to {high}");
+        assert_eq!(SortedTimes::of(std::iter::empty()).beyond(1.0), None);
     }
 
     #[test]
