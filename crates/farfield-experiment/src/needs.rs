@@ -25,8 +25,6 @@ use farfield_measure::interval::MeanEstimate;
 const MARGIN: f64 = 1.2;
 /// The share by which a capacity comes out too high, in units of limit over length.
 const GROWTH: f64 = 2.0;
-/// The part of it that is left where times beyond a limit are counted, in trials that hold bursts of them.
-const COUNTED: f64 = 0.25;
 /// A percentile of one trial shows that a load is kept if it is shorter than its limit by this factor: in
 /// trials of twenty limits, before M/M/1, it was on average 0.70 of what it is in the long run.
 const SHORTENED: f64 = 1.5;
@@ -69,20 +67,11 @@ impl Needs {
 
     /// The share by which a capacity of so many requests a second may come out too high, by trials of this
     /// length; 1 where nothing can be said.
-    pub(crate) fn overstated_by(
-        &self,
-        length: Duration,
-        is_closed: bool,
-        counts_beyond: bool,
-        per_s: f64,
-    ) -> f64 {
+    pub(crate) fn overstated_by(&self, length: Duration, is_closed: bool, per_s: f64) -> f64 {
         match is_closed {
             true if length < self.limit.times(TIMES_OF_USERS) => 1.0,
             true => 0.0,
-            false => {
-                let grown = self.grown(self.limit, length) * if counts_beyond { COUNTED } else { 1.0 };
-                grown.min(self.unshown(length, per_s)).min(1.0)
-            }
+            false => self.grown(self.limit, length).min(self.unshown(length, per_s)).min(1.0),
         }
     }
 
@@ -105,7 +94,7 @@ impl Needs {
     pub(crate) fn beyond_served(&self, trial: &TrialRecord, is_closed: bool, is_bound: bool) -> f64 {
         match (is_closed, self.timed.is_empty() && !is_bound) {
             (_, true) => return 0.0,
-            (true, _) => return self.overstated_by(trial.length(), true, false, 0.0),
+            (true, _) => return self.overstated_by(trial.length(), true, 0.0),
             (false, false) => {}
         }
         let margins = self.timed.iter().filter_map(|place| trial.observed.goals.get(*place));
@@ -169,7 +158,7 @@ mod tests {
     #[test]
     fn short_trials_overstate_by_their_limit() {
         let needs = Needs { limit: Duration::from_ms(50), timed: vec![0], ..Needs::default() };
-        let of = |ms, is_closed| needs.overstated_by(Duration::from_ms(ms), is_closed, false, 100.0);
+        let of = |ms, is_closed| needs.overstated_by(Duration::from_ms(ms), is_closed, 100.0);
         assert_eq!([of(1000, false), of(10_000, false), of(50, false)], [0.1, 0.01, 1.0]);
         assert_eq!([of(249, true), of(250, true)], [1.0, 0.0]);
         assert_eq!(needs.would_do(false, 100.0), Duration::from_secs(1));
@@ -180,7 +169,7 @@ mod tests {
     #[test]
     fn many_requests_show_what_is_not_served() {
         let second = Needs { limit: Duration::from_secs(1), timed: vec![0], ..Needs::default() };
-        let of = |needs: &Needs, per_s| needs.overstated_by(Duration::from_secs(5), false, false, per_s);
+        let of = |needs: &Needs, per_s| needs.overstated_by(Duration::from_secs(5), false, per_s);
         assert!((0.04..0.05).contains(&of(&second, 4000.0)), "{}", of(&second, 4000.0));
         assert!(of(&second, 40.0) > 0.3);
         assert!((0.04..0.05).contains(&of(&Needs::default(), 4000.0)));

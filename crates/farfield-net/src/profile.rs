@@ -216,7 +216,7 @@ struct DelayWalk {
     rng: Stream,
     own: f64,
     wandering: f64,
-    /// The levels before and behind the present second.
+    /// The levels before and after the present second.
     levels: [f64; 2],
     /// The second up to which the course is known, and the delays at its begin and its end.
     second: u64,
@@ -265,10 +265,10 @@ impl DelayWalk {
         let step_s = step.as_ns() / NS_PER_S;
         let past = (second + step_s - first_step.as_ns() / NS_PER_S % step_s) % step_s;
         let part = past as f64 / step_s as f64;
-        let [before, behind] = [1.0 - part, part];
+        let [before, after] = [1.0 - part, part];
         // Of variance one wherever between two steps it is.
-        let spread = (before * before + behind * behind + 2.0 * correlation * before * behind).sqrt();
-        let level = (before * self.levels[0] + behind * self.levels[1]) / spread;
+        let spread = (before * before + after * after + 2.0 * correlation * before * after).sqrt();
+        let level = (before * self.levels[0] + after * self.levels[1]) / spread;
         let sum = own.sqrt() * self.own + wandering.sqrt() * self.wandering + levels.sqrt() * level;
         self.profile.ns(sum)
     }

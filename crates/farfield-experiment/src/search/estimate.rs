@@ -170,16 +170,11 @@ impl Search<'_> {
             (pilot, Link::Inverse) => line.crossing(pilot.unwrap_or(line.residual), LEVEL),
             // Few bursts vary by less than many.
             (Some(pilot), Link::Log) if bursts(line) >= BURSTS_MIN => {
-                let variance = if line.residual.value > pilot.value { line.residual } else { pilot };
-                line.crossing(variance, LEVEL)
+                let larger = if line.residual.value > pilot.value { line.residual } else { pilot };
+                line.crossing(larger, LEVEL)
             }
             (_, Link::Log) => None,
         }
-    }
-
-    /// True if the estimate counts times beyond limits.
-    pub(super) fn counts_beyond(&self) -> bool {
-        self.line().is_some_and(|line| line.link() == Link::Log)
     }
 
     /// The length of trials in which bursts beyond a limit are frequent enough, where in these they are not.

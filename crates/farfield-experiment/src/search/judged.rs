@@ -61,7 +61,8 @@ impl Search<'_> {
         ))
     }
 
-    /// Why trials between whose loads goals jump have too few requests for their percentiles.
+    /// Why trials between whose loads goals jump have too few requests for their percentiles. Users are the
+    /// most of whom a trial keeps the goals, as RFC 9971 classifies loads, whatever its number of requests.
     fn few_beyond(&self, answer: &Answer) -> Option<String> {
         let Answer::Found { low, high, method: Method::Bounds, .. } = answer else { return None };
         if self.plan.whole {
@@ -77,7 +78,7 @@ impl Search<'_> {
         let budget = would_do.times(TRIALS_OF_SEARCH);
         (allowed < BEYOND_MIN).then(|| {
             format!(
-                "of the requests in trials of {length} some {allowed:.0} may be beyond the percentile's limit, which is too few; make them longer with --duration {would_do} --budget {budget}"
+                "of the requests in trials of {length} about {allowed:.0} may be beyond the percentile's limit, too few to go by; make them longer with --duration {would_do} --budget {budget}"
             )
         })
     }
@@ -156,9 +157,8 @@ impl Search<'_> {
     /// The share by which the capacity may be too high because trials are short.
     fn overstating(&self, answer: &Answer) -> f64 {
         let (length, is_closed) = (self.plan.length, self.plan.whole);
-        let counts_beyond = self.counts_beyond();
         match self.is_bound_by_growth() {
-            true => self.plan.needs.overstated_by(length, is_closed, counts_beyond, self.per_s(answer)),
+            true => self.plan.needs.overstated_by(length, is_closed, self.per_s(answer)),
             false => 0.0,
         }
     }

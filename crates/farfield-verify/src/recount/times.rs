@@ -102,7 +102,8 @@ impl SortedTimes {
         (!self.is_empty()).then(|| self.upwards(rank(per_billion, self.len())))
     }
 
-    /// The share of times that are longer than this: a time close below may count by the upper end of its bin.
+    /// The share of times that are longer than this: a time close below may count by the upper end of its
+    /// bin.
     pub fn beyond(&self, limit: f64) -> Option<Expected> {
         let share = |slack: f64| {
             let longer = self.ns.iter().filter(|ns| **ns as f64 * (1.0 + slack) > limit).count();
