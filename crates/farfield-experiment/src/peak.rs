@@ -291,6 +291,7 @@ impl Peak<'_> {
             trials,
             spent_s,
             overstated_by: None,
+            few_beyond: None,
             generator: None,
         }
     }

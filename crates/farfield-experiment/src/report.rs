@@ -204,6 +204,10 @@ pub struct CapacityReport {
     /// has reached the goals' limits; null where that is no more than what was asked for.
     #[serde(default)]
     pub overstated_by: Option<f64>,
+    /// Requests that may be beyond a percentile's limit in a trial of those on both sides of the answer, where
+    /// they are fewer than ten and single trials decided: of other trials it would be another. Null elsewhere.
+    #[serde(default)]
+    pub few_beyond: Option<f64>,
     /// The generator held against two at the load of the answer; null where there is no such answer, its
     /// limit was known, or the load is made in virtual time.
     #[serde(default)]
@@ -226,7 +230,7 @@ impl CapacityReport {
             let because = check.because.clone().unwrap_or_default();
             let because = format!("the generator was full: {because}, before farfield's own server");
             self.answer = Answer::AtLeast { value: *low, because, generator_full: true };
-            (self.overstated_by, self.more_time) = (None, None);
+            (self.overstated_by, self.few_beyond, self.more_time) = (None, None, None);
         }
         self.generator = Some(check);
         self

@@ -293,6 +293,7 @@ impl Search<'_> {
         // What is short of length gains nothing from more trials.
         let (answer, more_time) = (judged.clone(), more_time.filter(|_| judged == answer));
         let overstated_by = self.overstated_by(&answer);
+        let few_beyond = self.allowed_beyond(&answer).map(|(allowed, _)| allowed);
         let goal_bounds = self.goal_bounds();
         let lower = bounds.lower;
         let at_lower = |record: &&TrialRecord| Some(record.load) == lower && record.observed.keeps_goals();
@@ -320,6 +321,7 @@ impl Search<'_> {
             trials,
             spent_s,
             overstated_by,
+            few_beyond,
             generator: None,
         }
     }

@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most that a packet passes before or after what sent or read it.
 const TOGETHER_NS: i64 = 1_000_000;
+/// The most by which a busy machine's kernel hands a packet on later than it passes: what is read then came, for
+/// who reads it, behind what was sent meanwhile.
+const DELAYED_NS: i64 = 20_000_000;
 
 /// A sample of a WebSocket, and its transaction if it has one: what only waits has sent nothing.
 type IdleSample = (u32, Option<u32>);
@@ -106,7 +109,7 @@ fn came(capture: &Capture) -> BTreeMap<u32, Came> {
 
 impl Came {
     /// Takes the message that the sample waited for, of those that began at `from` or later, a Close or none:
-    /// the nearest of its length, or the nearest of all where none is as long.
+    /// the nearest of its length, else one of its length that was handed on late, or the nearest of all.
     fn take(
         &mut self,
         sample: &Sample,
@@ -115,12 +118,15 @@ impl Came {
     ) -> Option<ServerMessage> {
         let done = sample.done.as_ns() as i64;
         let distance = |answer: &ServerMessage| (frame.run_ns(answer.last) - done).abs();
+        let left =
+            self.answers.iter().enumerate().skip(self.from).filter(|(_, own)| own.is_close == is_close);
+        let since = |from: i64| left.clone().filter(move |(_, own)| frame.run_ns(own.first) >= from);
+        let has_length = |from: i64| since(from).any(|(_, answer)| is_as_long(sample, answer));
         // A question passes its packets some time after it was sent.
-        let from = from.saturating_sub(TOGETHER_NS);
-        let left = self.answers.iter().enumerate().skip(self.from);
-        let left = left.filter(|(_, own)| own.is_close == is_close && frame.run_ns(own.first) >= from);
-        let has_length = left.clone().any(|(_, answer)| is_as_long(sample, answer));
-        let mut fitting = left.filter(|(_, answer)| !has_length || is_as_long(sample, answer));
+        let (early, late) = (from.saturating_sub(TOGETHER_NS), from.saturating_sub(DELAYED_NS));
+        let begin = [early, late].into_iter().find(|from| has_length(*from));
+        let mut fitting =
+            since(begin.unwrap_or(early)).filter(|(_, answer)| begin.is_none() || is_as_long(sample, answer));
         let (first, found) = fitting.next()?;
         let nearest =
             fitting.map(|(_, answer)| answer).chain([found]).min_by_key(|answer| distance(answer))?;
@@ -243,6 +249,24 @@ mod tests {
         let mut came = came(&[(10, 5)]);
         assert_eq!(takes(&mut came, &sample(0, 10, 6)), Some(10), "its lengths are compared, and differ");
         assert_eq!(takes(&mut came, &sample(0, 11, 6)), None);
+    }
+
+    /// Asked at 12 ms: the message that came at 10 ms is the one where no later one is as long.
+    #[test]
+    fn a_message_that_was_handed_on_late_is_found() {
+        let frame = Frame::exact(0);
+        let asked = (12 * MS as i64, false);
+        let takes = |messages: &[(u64, u64)], bytes: u64, (from, is_close): (i64, bool)| {
+            came(messages).take(&sample(12, 13, bytes), &frame, (from, is_close)).map(|own| own.last.0 / MS)
+        };
+        assert_eq!(takes(&[(10, 5), (14, 6)], 5, asked), Some(10));
+        assert_eq!(takes(&[(10, 5), (14, 5)], 5, asked), Some(14), "a later one is nearer to the question");
+        let later = (40 * MS as i64, false);
+        assert_eq!(
+            takes(&[(10, 5), (44, 6)], 5, later),
+            Some(44),
+            "too old: its lengths are compared, and differ"
+        );
     }
 
     #[test]

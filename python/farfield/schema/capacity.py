@@ -377,6 +377,12 @@ class CapacityReport:
     ended: Ended
     """Why the search ended."""
 
+    few_beyond: float | None = None
+    """Requests that may be beyond a percentile's limit in a trial of those on both sides of the answer,
+    where they are fewer than ten and single trials decided: of other trials it would be another. Null
+    elsewhere.
+    """
+
     gave_out: str | None = None
     """The resource that gave out at the server at the loads that broke the goals; null where none is
     known.

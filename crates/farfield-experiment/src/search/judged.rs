@@ -5,6 +5,7 @@ use super::Search;
 use super::estimate::in_two_digits;
 use crate::needs;
 use crate::report::{Answer, Method, TrialRecord};
+use farfield_base::Duration;
 
 /// Lengths of a full trial that a search takes: full ones, short ones, and their warm-up.
 const TRIALS_OF_SEARCH: u64 = 18;
@@ -62,25 +63,28 @@ impl Search<'_> {
     }
 
     /// Why trials between whose loads goals jump have too few requests for their percentiles. Users are the
-    /// most of whom a trial keeps the goals, as RFC 9971 classifies loads, whatever its number of requests.
+    /// most of whom a trial keeps the goals, as RFC 9971 classifies loads, whatever its number of requests:
+    /// of them it is said beside the answer.
     fn few_beyond(&self, answer: &Answer) -> Option<String> {
+        let (allowed, length) = self.allowed_beyond(answer).filter(|_| !self.plan.whole)?;
+        let would_do = in_two_digits(length.as_secs_f64() * BEYOND_MIN / allowed.max(1.0));
+        let budget = would_do.times(TRIALS_OF_SEARCH);
+        Some(format!(
+            "of the requests in trials of {length} about {allowed:.0} may be beyond the percentile's limit, too few to go by; make them longer with --duration {would_do} --budget {budget}"
+        ))
+    }
+
+    /// Requests that may be beyond a percentile's limit in the trials between whose loads goals jump, and the
+    /// length of these, if they are few.
+    pub(super) fn allowed_beyond(&self, answer: &Answer) -> Option<(f64, Duration)> {
         let Answer::Found { low, high, method: Method::Bounds, .. } = answer else { return None };
-        if self.plan.whole {
-            return None;
-        }
-        let between = self.counted().filter(|record| *low <= record.load && record.load <= *high);
+        let full = self.journal.full(self.plan.length);
+        let between = full.filter(|record| *low <= record.load && record.load <= *high);
         let binding = between.filter_map(|record| {
             let allowed = record.observed.binding()?.allowed_share?;
             Some((allowed * record.observed.requests as f64, record.length()))
         });
-        let (allowed, length) = binding.min_by(|one, other| one.0.total_cmp(&other.0))?;
-        let would_do = in_two_digits(length.as_secs_f64() * BEYOND_MIN / allowed.max(1.0));
-        let budget = would_do.times(TRIALS_OF_SEARCH);
-        (allowed < BEYOND_MIN).then(|| {
-            format!(
-                "of the requests in trials of {length} about {allowed:.0} may be beyond the percentile's limit, too few to go by; make them longer with --duration {would_do} --budget {budget}"
-            )
-        })
+        binding.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(allowed, _)| *allowed < BEYOND_MIN)
     }
 
     /// Why trials are too short for this answer.

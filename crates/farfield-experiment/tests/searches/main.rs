@@ -41,6 +41,8 @@ struct Model {
     halves_ratio: Option<f64>,
     /// Replies are counted one by one, and come independently.
     whole_replies: bool,
+    /// The share of times that may be beyond the first goal's limit, where that is of a percentile.
+    allowed_share: Option<f64>,
 }
 
 /// Throughput of a server, by the load.
@@ -67,6 +69,7 @@ impl Model {
             needed,
             halves_ratio,
             whole_replies,
+            allowed_share: None,
         }
     }
 
@@ -108,13 +111,13 @@ impl Runner for Model {
         // The measurements of an invalid trial must not count.
         let spoilt = if validity == Validity::Valid { 1.0 } else { 1000.0 };
         let p99_s = p99_s * (self.noise * shorter * self.normal()).exp() * spoilt;
-        let reading = |goal: &str, measured: f64, limit: f64| GoalReading {
+        let reading = |goal: &str, measured: f64, limit: f64, allowed_share| GoalReading {
             goal: goal.to_owned(),
             measured: Some(measured),
             margin: if measured > 0.0 { (limit / measured).min(4.0) } else { 4.0 },
             kept: measured < limit,
             beyond_share: None,
-            allowed_share: None,
+            allowed_share,
             requests_needed: 1,
         };
         let noise = 1.0 + 0.01 * self.normal();
@@ -126,7 +129,10 @@ impl Runner for Model {
             body_bytes_per_s: (self.goodput)(trial.load) * noise,
             p99_ns: Some(p99_s * 1e9),
             error_share: Some(errors),
-            goals: vec![reading("p99<50ms", p99_s, LIMIT_S), reading("errors<0.1%", errors, 0.001)],
+            goals: vec![
+                reading("p99<50ms", p99_s, LIMIT_S, self.allowed_share),
+                reading("errors<0.1%", errors, 0.001, None),
+            ],
             backlog_share: 0.0,
             gave_out: None,
             warm_up_ns: 0,
@@ -406,8 +412,18 @@ fn a_search_goes_on_where_it_was() {
 fn users_are_whole() {
     let plan = SearchPlan { whole: true, from: 1.0, key: "load.users".to_owned(), ..plan(1) };
     let law = |users: f64| (if users <= 7.0 { 0.01 } else { 0.5 }, 0.0);
-    let (value, low, high, _) = found(&search(&plan, &mut Model::new(law, 1)));
+    let report = search(&plan, &mut Model::new(law, 1));
+    let (value, low, high, _) = found(&report);
+    assert_eq!((value, low, high, report.few_beyond), (7.0, 7.0, 8.0, None));
+    // Of the 28 requests of a trial with seven users not one may be beyond the limit.
+    let report = search(&plan, &mut Model { allowed_share: Some(0.01), ..Model::new(law, 1) });
+    let (value, low, high, _) = found(&report);
     assert_eq!((value, low, high), (7.0, 7.0, 8.0));
+    assert!(
+        report.few_beyond.is_some_and(|allowed| (allowed - 0.28).abs() < 1e-9),
+        "{:?}",
+        report.few_beyond
+    );
 }
 
 /// The loads that a search for a peak from 100/s on can select near 1000/s, and the maximum among them.

@@ -1,6 +1,6 @@
 //! A search for capacity as a page of HTML: the answer, the curve, every trial; complete without scripts.
 
-use super::text::{came_to, generator, number, overstated, sentence};
+use super::text::{came_to, few_beyond, generator, number, overstated, sentence};
 use crate::chart::{Axis, Chart, ChartPoint, Mark, Series, Spacing};
 use crate::figures;
 use crate::html::{self, escaped, table};
@@ -24,6 +24,9 @@ pub fn render(report: &CapacityReport) -> String {
     }
     if let Some(share) = report.overstated_by {
         let _ = writeln!(page, "<p>{}.</p>", escaped(&overstated(share)));
+    }
+    if let Some(allowed) = report.few_beyond {
+        let _ = writeln!(page, "<p>{}.</p>", escaped(&few_beyond(allowed)));
     }
     if let Some(check) = &report.generator {
         let _ = writeln!(page, "<p>{}.</p>", escaped(&generator(check)));

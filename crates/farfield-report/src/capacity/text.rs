@@ -44,6 +44,9 @@ pub fn render(report: &CapacityReport, folder: &Path) -> String {
     if let Some(share) = report.overstated_by {
         text += &wrapped(&overstated(share), 80);
     }
+    if let Some(allowed) = report.few_beyond {
+        text += &wrapped(&few_beyond(allowed), 80);
+    }
     if let Some(check) = &report.generator {
         text += &wrapped(&generator(check), 80);
     }
@@ -63,6 +66,15 @@ pub(super) fn overstated(share: f64) -> String {
     format!(
         "trials are short beside the goals' times, so that it may be up to {} lower; --duration is their length",
         figures::percent(share)
+    )
+}
+
+/// The sentence on trials with few requests beyond a percentile's limit.
+pub(super) fn few_beyond(allowed: f64) -> String {
+    let count = if allowed < 1.0 { "less than one".to_owned() } else { format!("about {allowed:.0}") };
+    format!(
+        "single trials decide it, and of their requests only {count} may be beyond the percentile's limit: another \
+         search may differ; --duration is their length"
     )
 }
 

@@ -1,5 +1,6 @@
 //! The summary of a run as an experiment reads it: whether the run counts, and what its goals came to.
 
+use farfield_base::Duration;
 use farfield_experiment::{GoalReading, Observed, Validity};
 use farfield_measure::bottleneck::BottleneckCause;
 use farfield_measure::{Quantile, Summary};
@@ -73,6 +74,41 @@ fn grown(left: f64, due: f64, per_s: f64, fastest_s: f64, warm_up_s: f64) -> f64
     let is_answered = fastest_s * per_s < due;
     let late = if is_answered { (fastest_s - warm_up_s).max(0.0) * per_s } else { 0.0 };
     if left > 3.0 * due.sqrt() + late { (left / due).min(1.0) } else { 0.0 }
+}
+
+/// The largest share of a load of sessions that may be missing in a trial.
+const MISSING_MAX: f64 = 0.05;
+/// A warm-up of so many lengths of a session leaves no more than that missing.
+const WARM_UP_LENGTHS: u64 = 3;
+
+/// The shortage of a valid run that kept its goals while its sessions, which arrive by themselves, became more:
+/// in the long run the load is higher.
+pub fn still_rising(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
+    let mean = Duration::from_ns(summary.sessions.as_ref()?.mean_length_ns?);
+    let share = missing(
+        mean.as_secs_f64(),
+        Duration::from_ns(summary.phases.warm_up_ns).as_secs_f64(),
+        Duration::from_ns(summary.phases.steady_ns).as_secs_f64(),
+    );
+    let counts = validity(summary, goals) == Validity::Valid && goals.iter().all(|goal| goal.kept);
+    let (lasts, waits) = (in_seconds(mean), in_seconds(mean.times(WARM_UP_LENGTHS)));
+    (counts && share > MISSING_MAX).then(|| Validity::TooShort {
+        cause: format!(
+            "sessions last {lasts} on average, and became more while they were measured: --warm-up {waits} waits for that"
+        ),
+    })
+}
+
+/// The mean share of sessions that are yet to come in a measured part, of those that are open at once in the
+/// long run, where lengths are exponential: of equal lengths fewer are missing.
+fn missing(mean_s: f64, warm_up_s: f64, measured_s: f64) -> f64 {
+    let left = |after_s: f64| (-after_s / mean_s).exp();
+    mean_s / measured_s * (left(warm_up_s) - left(warm_up_s + measured_s))
+}
+
+fn in_seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 10.0 { format!("{seconds:.1}s") } else { format!("{seconds:.0}s") }
 }
 
 /// A goal that the run knows nothing of: nothing that could be shown is kept.
@@ -150,6 +186,7 @@ fn gave_out(cause: BottleneckCause) -> &'static str {
 mod tests {
     use super::*;
     use farfield_measure::Bottleneck;
+    use farfield_measure::summary::SessionsSummary;
 
     /// A run that is valid, as far as its verdict goes.
     fn valid() -> Summary {
@@ -176,6 +213,36 @@ mod tests {
         assert_eq!(grown(200.0, 1000.0, 100.0, 2.0, 2.0), 0.2);
         // The first reply came after the end.
         assert_eq!(grown(520.0, 520.0, 260.0, 3.0, 0.5), 1.0);
+    }
+
+    /// Sessions of 20 s in trials of 5 s, of half a second, and behind a warm-up of three lengths.
+    #[test]
+    fn sessions_that_outlast_a_trial_are_missing_in_it() {
+        assert!((0.8..0.85).contains(&missing(20.0, 1.25, 5.0)));
+        assert!(missing(0.5, 1.25, 5.0) < MISSING_MAX);
+        assert!(missing(20.0, 60.0, 5.0) < MISSING_MAX);
+        let mut summary = valid();
+        (summary.phases.warm_up_ns, summary.phases.steady_ns) = (1_250_000_000, 5_000_000_000);
+        let kept = [GoalReading { kept: true, ..absent("p99<1s") }];
+        let mut sessions = SessionsSummary {
+            begun: 10,
+            completed: 10,
+            broken_off: 0,
+            unfinished: 0,
+            broken_off_in: Vec::new(),
+            duration: None,
+            mean_length_ns: Some(500_000_000),
+        };
+        summary.sessions = Some(sessions.clone());
+        assert_eq!(still_rising(&summary, &kept), None);
+        sessions.mean_length_ns = Some(20_000_000_000);
+        summary.sessions = Some(sessions);
+        let short = still_rising(&summary, &kept);
+        assert!(
+            short.as_ref().and_then(Validity::cause).is_some_and(|cause| cause.contains("--warm-up 60s")),
+            "{short:?}"
+        );
+        assert_eq!(still_rising(&summary, &[absent("p99<1s")]), None);
     }
 
     #[test]

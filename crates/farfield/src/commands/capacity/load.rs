@@ -6,6 +6,9 @@ use farfield_scenario::{RunPlan, Scenario};
 use farfield_traffic::load::LoadModel;
 use toml::{Table, Value};
 
+/// The unit of sessions that arrive.
+const SESSIONS: &str = "sessions/s";
+
 /// The load that rises.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RisingLoad {
@@ -39,7 +42,7 @@ impl RisingLoad {
                 return Ok(RisingLoad { key, unit: "users", whole: true, own });
             }
             LoadModel::Open { arrivals, .. } => (arrivals, unit_of_pages(plan.scenario())),
-            LoadModel::Hybrid { arrivals, .. } => (arrivals, "sessions/s"),
+            LoadModel::Hybrid { arrivals, .. } => (arrivals, SESSIONS),
             LoadModel::Overload(overload) if is_peak => {
                 let (key, own) = ("load.descriptors".to_owned(), f64::from(overload.descriptors.get()));
                 return Ok(RisingLoad { key, unit: "descriptors", whole: true, own });
@@ -61,6 +64,11 @@ impl RisingLoad {
                  key `rate`",
             )),
         }
+    }
+
+    /// True if what arrives by itself are sessions, each of which then has a user who waits for replies.
+    pub fn is_of_sessions(&self) -> bool {
+        self.unit == SESSIONS
     }
 
     /// A load as the key takes it.

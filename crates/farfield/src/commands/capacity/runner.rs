@@ -1,13 +1,12 @@
 //! Trials of a search as runs of this same program.
 
 use super::load::RisingLoad;
-
 use crate::commands::child::{ChildRun, ChildRuns, in_ns};
-use crate::commands::observe::{backlog_share, observed};
+use crate::commands::observe::{backlog_share, observed, still_rising};
 use crate::output;
 use farfield_base::printable;
 use farfield_experiment::warm_up::WarmUps;
-use farfield_experiment::{Design, Observed, Runner, Stop, Trial};
+use farfield_experiment::{Design, Observed, Runner, Stop, Trial, Validity};
 use farfield_report::capacity::text;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -59,6 +58,10 @@ impl Runner for TrialRunner {
         let mut observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
         if !self.load.whole {
             observed.backlog_share = backlog_share(made.run.summary());
+        }
+        if self.load.is_of_sessions() && !self.goals.is_empty() && observed.validity == Validity::Valid {
+            let rising = still_rising(made.run.summary(), &observed.goals);
+            observed.validity = rising.unwrap_or(Validity::Valid);
         }
         self.warm_ups.note(&observed);
         if !self.quiet && !made.read_back {
