@@ -7,7 +7,7 @@
 //! The link alone, without TCP, wheel and server, is the harshest: Poisson packets of 64 flows at nine tenths
 //! of its rate.
 
-#[path = "../tests/scene/mod.rs"]
+#[path = "../tests/shard/scene.rs"]
 mod scene;
 
 use farfield_base::random::{Purpose, Seed};

@@ -204,8 +204,9 @@ pub struct CapacityReport {
     /// has reached the goals' limits; null where that is no more than what was asked for.
     #[serde(default)]
     pub overstated_by: Option<f64>,
-    /// Requests that may be beyond a percentile's limit in a trial of those on both sides of the answer, where
-    /// they are fewer than ten and single trials decided: of other trials it would be another. Null elsewhere.
+    /// Requests that may be beyond a percentile's limit in a trial of those on both sides of the answer,
+    /// where they are fewer than ten and single trials decided: of other trials it would be another. Null
+    /// elsewhere.
     #[serde(default)]
     pub few_beyond: Option<f64>,
     /// The generator held against two at the load of the answer; null where there is no such answer, its

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most that a packet passes before or after what sent or read it.
 const TOGETHER_NS: i64 = 1_000_000;
-/// The most by which a busy machine's kernel hands a packet on later than it passes: what is read then came, for
-/// who reads it, behind what was sent meanwhile.
+/// The most by which a busy machine's kernel hands a packet on later than it passes: what is read then
+/// came, for who reads it, behind what was sent meanwhile.
 const DELAYED_NS: i64 = 20_000_000;
 
 /// A sample of a WebSocket, and its transaction if it has one: what only waits has sent nothing.

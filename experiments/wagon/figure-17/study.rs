@@ -94,7 +94,7 @@ const HERE: &str = "\
 model that the paper describes (docs/models.md, \"Advice\"). In the printed one two integrals are exchanged with a slip, and the
 time that is waited for in vain is missing. Timeouts from 1 ms to 10,000 s are searched, and the printed equation is solved
 by bisection. The corrected model is compared with a simulated server with m processes in
-`crates/farfield-emulator/tests/keepalive.rs`.";
+`crates/farfield-emulator/tests/shard/keepalive.rs`.";
 
 fn think(family: Family, theta: [f64; 2]) -> Model {
     Model::single(Component::new(family, theta).expect("the paper's parameters are good"))

@@ -35,7 +35,7 @@ const AT_ONCE: usize = 2;
 
 /// The longest programs, by package and main file, in the order of what they took: those that take more than
 /// 30 s of the processors or of the clock beside others, and of those that only compute the next ones.
-const LONGEST: [(&str, &str); 21] = [
+const LONGEST: [(&str, &str); 19] = [
     ("experiments", "src/main.rs"),
     ("farfield-measure", "src/lib.rs"),
     ("farfield", "tests/faults/main.rs"),
@@ -49,14 +49,12 @@ const LONGEST: [(&str, &str); 21] = [
     ("farfield", "tests/hostile/main.rs"),
     ("farfield-engine", "tests/kernel_tcp/main.rs"),
     ("farfield-fit", "src/lib.rs"),
-    ("farfield-emulator", "tests/retries.rs"),
+    ("farfield-emulator", "tests/shard/main.rs"),
     ("farfield-fit", "tests/rates.rs"),
     ("farfield-capture", "tests/fuzzed.rs"),
     ("farfield-measure", "tests/coverage.rs"),
     ("farfield-fit", "tests/series.rs"),
-    ("farfield-emulator", "tests/simulated/main.rs"),
     ("farfield-traffic", "src/lib.rs"),
-    ("farfield-emulator", "tests/keepalive.rs"),
 ];
 
 /// A test program.

@@ -81,8 +81,8 @@ const MISSING_MAX: f64 = 0.05;
 /// A warm-up of so many lengths of a session leaves no more than that missing.
 const WARM_UP_LENGTHS: u64 = 3;
 
-/// The shortage of a valid run that kept its goals while its sessions, which arrive by themselves, became more:
-/// in the long run the load is higher.
+/// The shortage of a valid run that kept its goals while its sessions, which arrive by themselves, became
+/// more: in the long run the load is higher.
 pub fn still_rising(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
     let mean = Duration::from_ns(summary.sessions.as_ref()?.mean_length_ns?);
     let share = missing(

@@ -115,8 +115,8 @@ fn a_load_that_is_not_served_is_not_kept() {
     assert!(answer["low"].as_f64() > Some(9.0) && answer["high"].as_f64() < Some(12.0), "{answer}");
 }
 
-/// Sessions of five pages with 5 s between them, one page 100 ms before a server that takes ten a second: in trials
-/// of 30 s there are fewer at once than in the long run. A warm-up of their length decides it.
+/// Sessions of five pages with 5 s between them, one page 100 ms before a server that takes ten a second:
+/// in trials of 30 s there are fewer at once than in the long run. A warm-up of their length decides it.
 #[test]
 fn sessions_that_outlast_a_trial_are_waited_for() {
     let place = Place::new();
