@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: writes the documents that the binary itself knows best, so that they cannot differ
 //! from it, and the modules of the Python package that follow from these.
 
+use crate::built;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::fs;
@@ -103,10 +104,9 @@ fn old_pages(documents: &[(PathBuf, Vec<String>)]) -> Result<Vec<PathBuf>> {
     Ok(old)
 }
 
-/// Builds farfield and returns where it is. The whole workspace, since a part of it would be built with other
-/// features, and dependencies twice.
+/// Builds farfield and returns where it is.
 fn build() -> Result<PathBuf> {
-    process::run(process::cargo().args(["build", "--workspace", "--bins"]))?;
+    built::programs()?;
     Ok(process::builds()?.join("debug/farfield"))
 }
 

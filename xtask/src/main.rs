@@ -9,6 +9,7 @@ mod audits;
 mod bench;
 mod book;
 mod browser;
+mod built;
 mod check;
 mod dependencies;
 mod directions;
