@@ -39,7 +39,7 @@ COMMANDS = {
 #: Commands that take the keys of a scenario by ``--set``.
 SCENARIO_COMMANDS = ("run", "sweep", "capacity")
 #: Flags that the package sets itself, or that print something else than a result.
-OWN_FLAGS = {"help", "format", "quiet", "plain", "out", "show-scenario", "with-parent", "set", "version"}
+OWN_FLAGS = {"help", "format", "quiet", "verbose", "plain", "out", "show-scenario", "with-parent", "set", "version"}
 #: Flags of a command that are parameters of its function, or that would make `farfield run` another command.
 OWN_FLAGS_OF = {
     "run": {"repeats", "until", "repeats-max", "length-max", "budget", "shell"},

@@ -1537,7 +1537,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__report)
-            opts="-o -h --format --histogram --out --help"
+            opts="-o -v -h --format --histogram --out --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1662,7 +1662,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -v -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --verbose --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

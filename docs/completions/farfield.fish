@@ -159,6 +159,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Ke
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-report -d 'Write no page of the run (report.html)'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-monitor -d 'Do not monitor the server during the run'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s v -l verbose -d 'Print diagnostics too: lateness, threads and packets of farfield itself'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l plain -d 'Print progress as a line each second, also on a terminal, instead of the live view'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l show-scenario -d 'Print the scenario with its defaults and the flags, and run nothing'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -468,6 +469,7 @@ markdown\t'The result as Markdown, for a pull request'
 html\t'The run as a page of HTML in one file, with charts'"
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l histogram -d 'The histogram of `--format hgrm`, by its tag in histograms.hlog' -r
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s o -l out -d 'Write to a file; to standard output if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand report" -s v -l verbose -d 'Print diagnostics too: lateness, threads and packets of farfield itself'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; p99{mobile} is of a class, flow, host, stage or state of that name; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l fail-if -d 'Exit with 99 if a metric has changed by more than this, such as \'p99 +5%\' or \'rate -3%\', of errors in percentage points; may be repeated' -r

@@ -140,6 +140,8 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--no-monitor', '--no-monitor', [CompletionResultType]::ParameterName, 'Do not monitor the server during the run')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print diagnostics too: lateness, threads and packets of farfield itself')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Print diagnostics too: lateness, threads and packets of farfield itself')
             [CompletionResult]::new('--plain', '--plain', [CompletionResultType]::ParameterName, 'Print progress as a line each second, also on a terminal, instead of the live view')
             [CompletionResult]::new('--show-scenario', '--show-scenario', [CompletionResultType]::ParameterName, 'Print the scenario with its defaults and the flags, and run nothing')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -395,6 +397,8 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--histogram', '--histogram', [CompletionResultType]::ParameterName, 'The histogram of `--format hgrm`, by its tag in histograms.hlog')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to a file; to standard output if absent')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Write to a file; to standard output if absent')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Print diagnostics too: lateness, threads and packets of farfield itself')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Print diagnostics too: lateness, threads and packets of farfield itself')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break

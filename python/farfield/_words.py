@@ -16,6 +16,7 @@ ELSEWHERE = {
     "budget": "farfield.sweep and farfield.capacity take a budget",
     "format": "results are objects; `run.text()` is the summary for a terminal",
     "quiet": "nothing is printed; `on_figures` is called each second of a run",
+    "verbose": "nothing is printed; `farfield report -v` prints diagnostics of a run",
     "show_scenario": "`farfield.scenario_text` writes a scenario, and `run.scenario` is the complete one",
 }
 

@@ -1,14 +1,16 @@
-//! The terminal summary: a run on one screen of 24 lines by 80 columns.
+//! The terminal summary: a run whose last screen, of 24 lines by 80 columns, has what matters.
 //!
-//! First what the run was, then whether it may be believed, then what it measured, then how the generator
-//! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds) is cut to
-//! the room that is left and ends in how many more there are. Blank lines between sections go first when room
-//! is short. Only pages, sessions, their states and failures, flows, stages of the load, classes of clients
-//! where there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
+//! First what the run was, then whether it may be believed, then what it measured, and where it is kept.
+//! Every line has its place; what may grow without bound (failed checks, outcomes, thresholds) is cut to the
+//! room that is left and ends in how many more there are. Blank lines between sections go first when room is
+//! short. Pages, sessions, their states and failures, flows, stages of the load, classes of clients where
+//! there are several, diagnostics for whoever asks for them, and warnings, which nobody should have to look
+//! for elsewhere, are lines more. They stand ahead of the verdict, which so stays in sight.
 
 mod addresses;
 mod checks;
 mod connections;
+mod diagnostics;
 mod parts;
 mod programs;
 mod sessions;
@@ -17,13 +19,13 @@ mod text;
 
 use crate::figures::{bytes_rate, count, from_to, parts_of_run, percent, rate, reach, three_digits, time};
 use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
+use farfield_base::printable;
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
     EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary, TimingSummary,
 };
 use farfield_measure::verdict::{CheckState, Disturbed};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
-use std::fmt::Write as _;
 use text::list;
 
 pub use text::COLOURS;
@@ -33,6 +35,8 @@ pub(crate) use text::{GREEN, RED, YELLOW, fit, indented, labelled, paint, quanti
 pub const LINES: usize = 24;
 /// Columns of a screen.
 pub const COLUMNS: usize = 80;
+/// Lines that the verdict keeps where what stands ahead of it takes the room: a cause, and what to do.
+const VERDICT: usize = 6;
 /// Warnings that are shown.
 const WARNINGS: usize = 6;
 /// Notes of monitors that are shown.
@@ -58,24 +62,24 @@ pub struct Look<'a> {
     pub directory: Option<&'a str>,
     /// The file in it with the page of the run, if there is one.
     pub page: Option<&'a str>,
+    /// Show diagnostics too: how the generator, its threads and its packets did.
+    pub verbose: bool,
 }
 
-/// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages or
-/// samples have states, there are several classes of clients, or warnings, a table of each is added to them.
+/// The summary as text, in lines of at most 80 columns with a line end after each. Its last 24 have the
+/// verdict, the figures, the outcomes and where the run is kept; the beginning is above them where there are
+/// tables of pages, states, classes and the like, warnings, or [diagnostics](Look::verbose).
 pub fn render(summary: &Summary, look: Look<'_>) -> String {
-    let measured = measured(summary);
-    let ended = ended(summary);
-    let generator = generator(summary, look);
+    let (measured, ended, closing) = (measured(summary), ended(summary), closing(summary, look));
+    let warnings = warnings(&summary.warnings, look);
     let mut heading = heading(summary);
-    let bottleneck = bottleneck(summary);
-    let beside = bottleneck.len();
-    let taken = heading.len() + measured.len() + ended.len() + generator.len();
-    // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen: the page is
-    // then longer than that.
-    let verdict = verdict(summary, look, LINES.saturating_sub(taken));
+    // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen.
+    let room = LINES.saturating_sub(measured.len() + ended.len() + closing.len());
+    let beside = heading.len() + warnings.len();
+    let verdict = verdict(summary, look, room.saturating_sub(beside).max(VERDICT.min(room)));
     // What to do goes ahead of what the user asked for.
-    let room = LINES.saturating_sub(taken + verdict.len());
-    heading.extend(path_and_note(summary).into_iter().take(room));
+    let room = room.saturating_sub(heading.len() + verdict.len());
+    heading.extend(parts_and_note(summary).into_iter().take(room));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
@@ -86,31 +90,31 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         states::table(&summary.states),
         sessions::failures(summary),
         parts::classes(&summary.classes),
-        bottleneck,
-        warnings(&summary.warnings),
+        if look.verbose { diagnostics::lines(summary) } else { Vec::new() },
     ]
     .concat();
-    page([heading, verdict, measured, ended, generator], beside, &tables)
+    page(heading, tables, warnings, [verdict, measured, ended, closing])
 }
 
-/// Joins sections, with blank lines between them as far as `beside` lines of the tables, which nearly every
-/// run has, leave room, first around the verdict. The tables stand before the last section, and otherwise
-/// take no room from the others.
-fn page(sections: [Vec<String>; 5], beside: usize, tables: &[String]) -> String {
-    let lines: usize = sections.iter().map(Vec::len).sum();
-    let blanks = LINES.saturating_sub(lines + beside);
-    let mut page = String::new();
-    for (at, section) in sections.iter().enumerate() {
-        if at > 0 && at <= blanks {
-            page.push('\n');
+/// Joins the beginning and the sections of the last screen, with blank lines between these as far as there
+/// is room, first around the verdict. Where all of it is more than a screen, the beginning takes none.
+fn page(
+    heading: Vec<String>,
+    tables: Vec<String>,
+    warnings: Vec<String>,
+    screen: [Vec<String>; 4],
+) -> String {
+    let gap = if tables.is_empty() { Vec::new() } else { vec![String::new()] };
+    let mut all = [heading, gap, tables, warnings].concat();
+    let last: usize = screen.iter().map(Vec::len).sum();
+    let blanks = LINES.checked_sub(all.len() + last).unwrap_or(LINES.saturating_sub(last));
+    for (at, section) in screen.into_iter().enumerate() {
+        if at < blanks && all.last().is_some_and(|line| !line.is_empty()) {
+            all.push(String::new());
         }
-        let table = if at == sections.len() - 1 { tables } else { &[] };
-        for line in table.iter().chain(section) {
-            page.push_str(line.trim_end());
-            page.push('\n');
-        }
+        all.extend(section);
     }
-    page
+    all.iter().fold(String::new(), |page, line| page + line.trim_end() + "\n")
 }
 
 fn heading(summary: &Summary) -> Vec<String> {
@@ -123,16 +127,16 @@ fn heading(summary: &Summary) -> Vec<String> {
     let load = fit(load_words, COLUMNS.saturating_sub(how.chars().count()));
     let room = COLUMNS - started_at.chars().count() - 2;
     let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
-    vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
+    let path = summary.heading.path.iter().map(|path| labelled("path", path));
+    [format!("{what:<room$}  {started_at}"), format!("{load}{how}")].into_iter().chain(path).collect()
 }
 
-/// Lines below the heading, where there is room for them: the clients' path, and the user's note.
-fn path_and_note(summary: &Summary) -> Vec<String> {
-    let path = summary.heading.path.iter().map(|path| labelled("path", path));
+/// Lines below the heading, where there is room for them: the parts of a run, and the user's note.
+fn parts_and_note(summary: &Summary) -> Vec<String> {
     let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
     let note = note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line));
     let parts = parts_of_run(summary).map(|parts| labelled("parts", &fit(&parts, COLUMNS - LABEL)));
-    path.chain(parts).chain(note).collect()
+    parts.into_iter().chain(note).collect()
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most
@@ -302,29 +306,30 @@ fn marked_row(name: &str, times: Option<&TimingSummary>, disturbed: Option<&Dist
 }
 
 /// The first resource to give out, and what could not be read of the server.
-fn bottleneck(summary: &Summary) -> Vec<String> {
+fn bottleneck(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let Some(found) = &summary.bottleneck else { return Vec::new() };
-    let notes = found.notes.iter().take(NOTES).map(|note| ("  note", note));
+    let shown = if look.verbose { usize::MAX } else { NOTES };
+    let notes = found.notes.iter().take(shown).map(|note| ("  note", note));
     let texts = std::iter::once(("bottleneck", &found.in_words)).chain(notes);
     let lines = texts.flat_map(|(label, text)| {
         let text = wrapped(text, COLUMNS - LABEL).into_iter().enumerate();
         text.map(|(at, line)| labelled(if at == 0 { label } else { "" }, &line)).collect::<Vec<_>>()
     });
-    let rest = found.notes.len().saturating_sub(NOTES);
+    let rest = found.notes.len().saturating_sub(shown);
     let more = (rest > 0).then(|| labelled("", &format!("and {rest} more, in summary.json")));
     lines.chain(more).collect()
 }
 
 /// Warnings in full, the first ones first.
-fn warnings(warnings: &[String]) -> Vec<String> {
+fn warnings(warnings: &[String], look: Look<'_>) -> Vec<String> {
+    let most = if look.verbose { usize::MAX } else { WARNINGS };
     let lines = |warning: &String| {
         let text = wrapped(warning, COLUMNS - LABEL).into_iter().enumerate();
         text.map(|(at, line)| labelled(if at == 0 { "warning" } else { "" }, &line)).collect::<Vec<_>>()
     };
-    let mut shown: Vec<String> = warnings.iter().take(WARNINGS).flat_map(lines).collect();
-    if let Some(rest) = warnings.len().checked_sub(WARNINGS).filter(|rest| *rest > 0) {
-        shown.push(labelled("", &format!("and {rest} more, in summary.json")));
-    }
+    let mut shown: Vec<String> = warnings.iter().take(most).flat_map(lines).collect();
+    let rest = warnings.len().saturating_sub(most);
+    shown.extend((rest > 0).then(|| labelled("", &format!("and {rest} more, in summary.json"))));
     shown
 }
 
@@ -415,14 +420,10 @@ fn by_fault(part: &PartSummary, fault: &str) -> Option<String> {
     (!outcomes.is_empty()).then(|| labelled(&label, &list(parts.collect(), COLUMNS - LABEL)))
 }
 
-fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
-    let mut lines = vec![own_work(summary)];
-    let placement = summary.generator.placement.as_deref();
-    if let Some(placement) = placement {
-        let words = wrapped(placement, COLUMNS - LABEL).into_iter().enumerate();
-        lines.extend(words.map(|(nth, line)| labelled(if nth == 0 { "placement" } else { "" }, &line)));
-    }
-    lines.extend(summary.network.iter().flat_map(network));
+/// The end of the page: what gave out, what became of packets, thresholds, and where the run is kept.
+fn closing(summary: &Summary, look: Look<'_>) -> Vec<String> {
+    let mut lines = bottleneck(summary, look);
+    lines.extend(summary.network.as_ref().and_then(dropped));
     lines.extend(summary.network.as_ref().and_then(cross_traffic));
     lines.extend(summary.network.as_ref().and_then(moves));
     lines.extend(summary.network.iter().flat_map(programs::programs));
@@ -431,64 +432,24 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
         lines.push(thresholds(&summary.thresholds));
     }
     if let Some(directory) = look.directory {
-        lines.push(labelled("directory", directory));
-        lines.extend(look.page.map(|page| labelled("page", &format!("{directory}/{page}"))));
+        // Whole, however long: they are there to be copied.
+        let whole = |label: &str, path: &str| format!("{label:<LABEL$}{}", printable(path, &[]));
+        lines.push(whole("directory", directory));
+        lines.extend(look.page.map(|page| whole("page", &format!("{directory}/{page}"))));
     }
     lines
 }
 
-fn own_work(summary: &Summary) -> String {
-    let generator = &summary.generator;
-    let p99 = |times: &TimingSummary| times.quantile_ns(Quantile::P99).map_or("-".to_owned(), time);
-    let mut parts = Vec::new();
-    if let Some(lateness) = &generator.lateness {
-        parts.push(format!("late p99 {}, max {}", p99(lateness), time(lateness.max_ns)));
-    }
-    if let Some(lag) = &generator.loop_lag {
-        parts.push(format!("lag p99 {}", p99(lag)));
-    }
-    if let Some(busiest) = generator.worker_busy.iter().copied().max_by(f64::total_cmp) {
-        let busiest = percent(busiest);
-        parts.push(match generator.worker_busy.len() {
-            1 => format!("worker {busiest} busy"),
-            _ => format!("busiest worker {busiest}"),
-        });
-    }
-    labelled("generator", &parts.join("; "))
-}
-
-/// Packets of the emulated network: how late they were, and which did not arrive; these in a line of their
-/// own where there is no room beside that.
-fn network(network: &NetworkSummary) -> Vec<String> {
-    let p99 = |times: &Option<TimingSummary>| {
-        times.as_ref().and_then(|times| times.quantile_ns(Quantile::P99)).map_or("-".to_owned(), time)
-    };
-    let packets = count(network.packets_up + network.packets_down);
-    let mut late = format!("late p99 {} out", p99(&network.departure_lateness));
-    if network.delivery_lateness.is_some() {
-        let _ = write!(late, ", {} at the server", p99(&network.delivery_lateness));
-    }
-    if network.pickup_lateness.is_some() {
-        let _ = write!(late, ", {} back", p99(&network.pickup_lateness));
-    }
-    let _ = write!(late, ", {} in", p99(&network.arrival_lateness));
-    let dropped = network.drops.by_cause();
-    let mut dropped: Vec<_> = dropped.iter().filter(|(_, count)| *count > 0).collect();
-    dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let dropped: Vec<String> =
-        dropped.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
-    let is_none = dropped.is_empty();
-    let dropped = if is_none { vec!["none".to_owned()] } else { dropped };
-    let (before, label) = (format!("{packets} packets, {late}"), "dropped: ");
-    let beside = format!("{before}; {label}{}", dropped.join(", "));
-    if beside.chars().count() <= COLUMNS - LABEL {
-        return vec![labelled("network", &beside)];
-    }
-    if is_none {
-        return vec![labelled("network", &before)];
-    }
-    let dropped = list(dropped, COLUMNS - LABEL - label.len());
-    vec![labelled("network", &before), labelled("", &format!("{label}{dropped}"))]
+/// Packets of the emulated network that did not arrive; nothing where all did.
+fn dropped(network: &NetworkSummary) -> Option<String> {
+    let causes = network.drops.by_cause();
+    let mut causes: Vec<_> = causes.iter().filter(|(_, count)| *count > 0).collect();
+    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let causes: Vec<String> =
+        causes.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
+    let says = format!("dropped of {} packets: ", count(network.packets_up + network.packets_down));
+    let room = COLUMNS - LABEL - says.chars().count();
+    (!causes.is_empty()).then(|| labelled("network", &format!("{says}{}", list(causes, room))))
 }
 
 /// Connections that their clients' moves carried over or ended; nothing where there were none.

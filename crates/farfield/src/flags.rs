@@ -24,6 +24,7 @@ pub mod site;
 pub mod sweep;
 pub mod ui;
 pub mod values;
+pub mod verbose;
 pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -160,6 +161,8 @@ pub struct RunFlags {
     /// Print no progress
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub verbose: verbose::VerboseFlags,
     /// Print progress as a line each second, also on a terminal, instead of the live view
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub plain: bool,

@@ -53,11 +53,14 @@ pub(super) fn handshakes(summary: &Summary) -> Vec<String> {
         let line = format!("{accepted} with a request as early data; {rejected} with one that was rejected");
         labelled("", &fit(&line, COLUMNS - LABEL))
     });
-    let cpu = handshakes.cpu.map(|cpu| {
-        let (each, share) = (time(cpu.each_ns), percent(cpu.worker_share));
-        labelled("", &format!("{each} of CPU each, at most {share} of a worker's time"))
-    });
-    [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(early).chain(cpu).collect()
+    [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(early).collect()
+}
+
+/// The processor time that handshakes of TLS took of the workers, if there were any.
+pub(super) fn cost_of_handshakes(summary: &Summary) -> Option<String> {
+    let cpu = summary.handshakes.as_ref()?.cpu?;
+    let (each, share) = (time(cpu.each_ns), percent(cpu.worker_share));
+    Some(format!("{each} of CPU each, at most {share} of a worker's time"))
 }
 
 /// The versions of HTTP, where more than one was spoken, or HTTP/3.

@@ -3,6 +3,7 @@
 use super::report;
 use super::run::{new_directory, write_page};
 use crate::exit::Exit;
+use crate::flags::verbose::VerboseFlags;
 use crate::flags::{Format, merge::MergeFlags};
 use crate::output;
 use crate::problem::Problem;
@@ -29,7 +30,9 @@ pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
 pub(super) fn show_merged(summary: &Summary, created: &RunDirectory, format: Format) -> Result<(), Problem> {
     write_page(created);
     match format {
-        Format::Text => output::put_coloured(&report::shown(summary, created.path())),
+        Format::Text => {
+            output::put_coloured(&report::shown(summary, created.path(), VerboseFlags::default()))
+        }
         Format::Json => output::put(&summary.to_json()),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::flags::report::{ReportFlags, ReportFormat};
+use crate::flags::verbose::VerboseFlags;
 use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
@@ -30,8 +31,8 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
         ReportFormat::Hdr => exported(flags, run, |to| export::interval_log(directory, to)),
         ReportFormat::Hgrm => exported(flags, run, |to| export::percentiles(directory, &flags.histogram, to)),
         ReportFormat::Text => of_summary(directory, run, |run| match out {
-            None => output::put_coloured(&shown(run.summary(), directory)),
-            Some(out) => to_file(out, &plain(run.summary(), directory)),
+            None => output::put_coloured(&shown(run.summary(), directory, flags.verbose)),
+            Some(out) => to_file(out, &text(run.summary(), directory, flags.verbose, false)),
         }),
         ReportFormat::Json => of_summary(directory, run, |run| put(out, run.json())),
         ReportFormat::Junit => {
@@ -45,20 +46,17 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
 }
 
 /// The summary as the terminal shows it: coloured where that is seen and not unwanted (no-color.org).
-pub fn shown(summary: &Summary, directory: &Path) -> String {
+pub fn shown(summary: &Summary, directory: &Path, flags: VerboseFlags) -> String {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let (page, directory) = (page_of(directory), directory.to_string_lossy());
-    farfield_report::render(summary, Look { colour, directory: Some(&directory), page })
+    text(summary, directory, flags, colour)
 }
 
-/// The name of the page, if the run has one.
-fn page_of(directory: &Path) -> Option<&'static str> {
-    directory.join(PAGE).is_file().then_some(PAGE)
-}
-
-fn plain(summary: &Summary, directory: &Path) -> String {
-    let (page, directory) = (page_of(directory), directory.to_string_lossy());
-    farfield_report::render(summary, Look { colour: false, directory: Some(&directory), page })
+fn text(summary: &Summary, directory: &Path, flags: VerboseFlags, colour: bool) -> String {
+    // The page is named if the run has one.
+    let page = directory.join(PAGE).is_file().then_some(PAGE);
+    let directory = directory.to_string_lossy();
+    let look = Look { colour, directory: Some(&directory), page, verbose: flags.verbose };
+    farfield_report::render(summary, look)
 }
 
 /// Prints a form that is made of the summary alone. Without it, the other files of the run may still be

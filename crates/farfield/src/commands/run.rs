@@ -55,7 +55,9 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     };
     let done = drive(plan, watch(flags, shown)?)?;
     let put = match flags.format {
-        RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
+        RunFormat::Text => {
+            output::put_coloured(&report::shown(&done.summary, &done.directory, flags.verbose))
+        }
         RunFormat::Json => output::put(&done.summary.to_json()),
         RunFormat::Jsonl => output::put(&wire::result(&done.directory, done.exit.code(), &done.summary)),
     };

@@ -3,6 +3,7 @@
 use crate::commands::report::shown;
 use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
+use crate::flags::verbose::VerboseFlags;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Shown;
@@ -30,7 +31,7 @@ pub fn tour() -> Result<Exit, Problem> {
         }
         shown => shown?,
     };
-    output::put_coloured(&shown(&summary, &directory))?;
+    output::put_coloured(&shown(&summary, &directory, VerboseFlags::default()))?;
     let farfield = invocation();
     output::put(&format!(
         "\nNext, your own server:  {farfield} run http://127.0.0.1:8080/ -R 500 -d 30s\n\

@@ -1,6 +1,7 @@
 //! The flags of `farfield report`.
 
 use super::values::run_directory;
+use super::verbose::VerboseFlags;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 #[command(after_help = "Exit codes: those of the run itself.\n\n\
 Examples:\n  \
     farfield report\n  \
-    farfield report a\n  \
+    farfield report a -v\n  \
     farfield report a --format csv | duckdb -c \"from read_csv('/dev/stdin') limit 5\"\n  \
     farfield report a --format html --out a.html\n  \
     farfield report a --format junit --out farfield.xml\n  \
@@ -28,6 +29,8 @@ pub struct ReportFlags {
     /// Write to a file; to standard output if absent
     #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub verbose: VerboseFlags,
 }
 
 /// The content and format of what `farfield report` prints.

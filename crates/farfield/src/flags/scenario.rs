@@ -406,6 +406,7 @@ mod tests {
             "ui",
             "format",
             "quiet",
+            "verbose",
             "plain",
             "show_scenario",
             "starts_only",

@@ -13,6 +13,7 @@ mod counting;
 mod experiment;
 mod export;
 mod imported;
+mod in_sight;
 mod old_runs;
 mod pages;
 mod python;
