@@ -1,9 +1,9 @@
-//! Whole folders below an open one: whether they are in use, how much of the disk they take, and their
-//! removal. No link is followed and no other file system is entered: names are looked up in folders that are
-//! open, one at a time.
+//! Whole folders below an open one: whether they are in use, how much of the disk they take, other names
+//! for them, and their removal. No link is followed and no other file system is entered: names are looked up
+//! in folders that are open, one at a time.
 
 use super::{Folder, single};
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -73,11 +73,8 @@ impl Folder {
     /// Those of the system; and that the name leads to something else by now. Part of it may be gone then.
     pub fn remove_whole(&self, name: impl AsRef<OsStr>, whole: &Folder, last: &str) -> io::Result<()> {
         let name = single(name.as_ref())?;
+        self.leads_to(name, whole)?;
         let own = rustix::fs::fstat(&*whole.at)?;
-        let named = rustix::fs::statat(&*self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if (named.st_dev, named.st_ino) != (own.st_dev, own.st_ino) {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it was renamed or replaced meanwhile"));
-        }
         each_below(&whole.at, &own, DEPTH_MAX, &mut |folder, name, found| {
             let is_last = name == last && same(&rustix::fs::fstat(folder)?, &own);
             match FileType::from_raw_mode(found.st_mode) {
@@ -92,6 +89,33 @@ impl Folder {
             Err(error) => return Err(error.into()),
         }
         Ok(rustix::fs::unlinkat(&*self.at, name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+impl Folder {
+    /// Renames `whole`, the folder `name` in this one, to `to` in this one, where nothing is yet.
+    ///
+    /// # Errors
+    /// Those of the system; `AlreadyExists` for whatever is there.
+    pub fn rename_whole(
+        &self,
+        name: impl AsRef<OsStr>,
+        whole: &Folder,
+        to: impl AsRef<OsStr>,
+    ) -> io::Result<()> {
+        let (name, to) = (single(name.as_ref())?, single(to.as_ref())?);
+        self.leads_to(name, whole)?;
+        Ok(rustix::fs::renameat_with(&*self.at, name, &*self.at, to, RenameFlags::NOREPLACE)?)
+    }
+
+    /// That `name` is `whole`, and nothing else by now.
+    fn leads_to(&self, name: &OsStr, whole: &Folder) -> io::Result<()> {
+        let own = rustix::fs::fstat(&*whole.at)?;
+        let named = rustix::fs::statat(&*self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match same(&named, &own) {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "it was renamed or replaced meanwhile")),
+        }
     }
 }
 
@@ -171,6 +195,26 @@ mod tests {
         runs.remove_whole("a", &whole, "summary").expect("removed");
         assert!(!at("runs/a").exists());
         assert_eq!(fs::read_to_string(at("victim/file")).expect("a file"), "kept");
+    }
+
+    #[test]
+    fn a_folder_gets_another_name_where_nothing_is() {
+        let home = temporary_folder("test-").expect("a folder");
+        let at = |name: &str| home.path().join(name);
+        for name in ["a", "b"] {
+            fs::create_dir(at(name)).expect("a folder");
+        }
+        let runs = Folder::open(home.path()).expect("a folder");
+        let whole = runs.open_below("a").expect("a folder");
+        let taken = runs.rename_whole("a", &whole, "b").expect_err("there is one");
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        assert!(runs.rename_whole("b", &whole, "c").is_err(), "the name of another folder");
+        assert!(
+            runs.rename_whole("a", &whole, "../c").is_err()
+                && runs.rename_whole("../a", &whole, "c").is_err()
+        );
+        runs.rename_whole("a", &whole, "c").expect("renamed");
+        assert!(at("c").is_dir() && !at("a").exists());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `farfield runs`: the runs of a folder, and the removal of old ones.
 
+pub mod held;
 mod prune;
 
 use crate::commands::compare::{look, refused};

@@ -4,21 +4,20 @@
 //! user's, and if nobody holds its lock. The folder and each run in it are held open from the first look
 //! to the removal, so that no link, and nothing that takes a name meanwhile, leads to anything else.
 
+use super::held::{Left, hold};
 use crate::commands::compare::refused;
 use crate::exit::Exit;
 use crate::flags::compare::RunsFlags;
 use crate::output;
 use crate::problem::Problem;
-use farfield_files::{Folder, Lock};
+use farfield_files::Folder;
 use farfield_os::clock::unix_seconds;
+use farfield_report::directory::SUMMARY_FILE;
 use farfield_report::figures::bytes;
 use farfield_report::runs::{ListedRun, list};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// The file of a run directory that goes last: a directory with it is a run.
-const SUMMARY: &str = "summary.json";
 
 /// Removes the runs that the flags ask for, or says which these are.
 pub fn prune(flags: &RunsFlags) -> Result<Exit, Problem> {
@@ -43,18 +42,6 @@ pub fn prune(flags: &RunsFlags) -> Result<Exit, Problem> {
     let _ = writeln!(text, "{removed} of {} runs {word}, {}", runs.len(), bytes(freed as f64));
     output::put(&text)?;
     Ok(if failed { Exit::Failed } else { Exit::Fine })
-}
-
-/// A run that stays, and whether it should not have.
-struct Left {
-    why: String,
-    is_failure: bool,
-}
-
-impl Left {
-    fn because(why: &str) -> Left {
-        Left { why: why.to_owned(), is_failure: false }
-    }
 }
 
 /// The folder, which must be a folder of the user's own and no link.
@@ -86,21 +73,11 @@ fn due(runs: &[ListedRun], keep: Option<usize>, older: Option<Duration>) -> impl
 /// Removes a run and returns its bytes on disk.
 fn remove(folder: &Folder, run: &ListedRun, dry_run: bool) -> Result<u64, Left> {
     let name = run.path.file_name().unwrap_or(run.path.as_os_str());
-    let whole = folder.open_below(name).map_err(|_| Left::because("it is no directory but a link to one"))?;
-    if !whole.is_own().unwrap_or(false) {
-        return Err(Left::because("it belongs to another user"));
-    }
-    let complete = run.run.as_ref().is_ok_and(|run| run.summary().complete);
-    match whole.lock() {
-        Lock::Taken => {}
-        Lock::Held => return Err(Left::because("it is under way")),
-        Lock::None if complete => {}
-        Lock::None => return Err(Left::because("it may be under way: its file system has no locks")),
-    }
+    let whole = hold(folder, name, run.run.as_ref().is_ok_and(|run| run.summary().complete))?;
     let failure = |error: std::io::Error| Left { why: error.to_string(), is_failure: true };
     let size = whole.bytes_on_disk().map_err(failure)?;
     if !dry_run {
-        folder.remove_whole(name, &whole, SUMMARY).map_err(failure)?;
+        folder.remove_whole(name, &whole, SUMMARY_FILE).map_err(failure)?;
     }
     Ok(size)
 }
