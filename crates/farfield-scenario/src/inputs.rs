@@ -23,6 +23,8 @@ pub const LARGEST_COPY: u64 = 16 << 20;
 /// The list of all input files, in the run directory.
 const LIST: &str = "inputs.json";
 const SCENARIO: &str = "scenario.toml";
+/// The folder of the copies, in the run directory.
+const COPIES: &str = "inputs";
 
 /// The files of one scenario.
 #[derive(Debug)]
@@ -175,9 +177,9 @@ impl Inputs {
             let written = self.beside.join(&file.written);
             let name = match (&file.content, written.file_name()) {
                 (Some(_), Some(name)) => {
-                    let first = Path::new("inputs").join(name);
+                    let first = Path::new(COPIES).join(name);
                     let others =
-                        (2..).map(|number: u64| Path::new("inputs").join(number.to_string()).join(name));
+                        (2..).map(|number: u64| Path::new(COPIES).join(number.to_string()).join(name));
                     let free = |path: &PathBuf| !names.contains(path);
                     std::iter::once(first).chain(others).find(free).expect("numbers do not run out")
                 }
@@ -295,6 +297,25 @@ pub fn checked_scenario(directory: &Path) -> Result<PathBuf, ScenarioError> {
         }
     }
     Ok(scenario)
+}
+
+/// The scenario of the run in `directory`, checked as by [`checked_scenario`], as a text that may stand in
+/// any folder: the copies of its files in the directory are named by their absolute paths. Names within a
+/// model of a site stay as they are.
+///
+/// # Errors
+/// Those of [`checked_scenario`].
+pub fn scenario_for_anywhere(directory: &Path) -> Result<String, ScenarioError> {
+    let path = checked_scenario(directory)?;
+    let text = read_text(&path, SCENARIO_MAX).map_err(ScenarioError::unavailable)?;
+    let mut table: Table = text.parse().map_err(ScenarioError::invalid)?;
+    let home = absolute(directory);
+    let rename = |written: &str| {
+        let is_copy = Path::new(written).starts_with(COPIES);
+        is_copy.then(|| home.join(written).to_str().map(str::to_owned)).flatten()
+    };
+    // As it was written, where nothing is to be changed.
+    Ok(if rename_files(&mut table, "", &rename) { table.to_string() } else { text })
 }
 
 #[cfg(test)]
@@ -475,6 +496,30 @@ mod tests {
         says(refused(&write("inputs/urls", "/a\n/c\n")), &["inputs/urls (that was urls) was changed since;"]);
         says(refused(&write("inputs/urls", "")), &["was changed since: it has 0 bytes"]);
         says(refused(&write(SCENARIO, "seed = 2")), &["scenario.toml was changed since", "as it is now"]);
+    }
+
+    /// The text of a run's scenario reads the run's copies from wherever it stands, and is refused where the
+    /// run could not be repeated.
+    #[test]
+    fn a_scenario_is_taken_elsewhere_with_its_files() {
+        let text = "[[requests.request]]\npath = '/a'\nmethod = 'POST'\nheaders = { file = 'inputs/body' }\n\
+                    body = { file = 'body' }\n";
+        let (home, directory) = kept(text, &[("body", "whole")], LARGEST_COPY);
+        let taken = scenario_for_anywhere(&directory).expect("a text");
+        let elsewhere = home.path().join("elsewhere/s.toml");
+        let plan = from_text(&taken, Some(&elsewhere), &Overlay::default()).expect(&taken);
+        let table: Table = taken.parse().expect("TOML");
+        let (copy, request) = (directory.join("inputs/body"), &table["requests"]["request"][0]);
+        assert_eq!(request["body"]["file"].as_str(), copy.to_str(), "{taken}");
+        assert_eq!(request["headers"]["file"].as_str(), Some("inputs/body"), "the value of a field");
+        let resolved = plan.prepare(String::new()).map_err(|error| error.to_string()).expect(&taken);
+        assert_eq!(fs::read_to_string(&resolved.inputs.files[0].written).expect("a file"), "whole");
+        fs::write(copy, "other").expect("a file");
+        let error = scenario_for_anywhere(&directory).expect_err("it was changed").to_string();
+        assert!(error.contains("was changed since"), "{error}");
+        let (_home, plain) = kept("seed = 7", &[], LARGEST_COPY);
+        let own = fs::read_to_string(plain.join(SCENARIO)).expect("a file");
+        assert_eq!(scenario_for_anywhere(&plain).expect("a text"), own);
     }
 
     /// NIST's example of one block (FIPS 180-2, appendix B.1), in memory and from a file.

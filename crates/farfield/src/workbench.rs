@@ -13,6 +13,7 @@ mod draw;
 mod fields;
 mod files;
 mod form;
+mod kept;
 mod programs;
 pub mod shown;
 pub mod single;

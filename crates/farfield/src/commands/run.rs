@@ -241,7 +241,7 @@ fn unbegun(error: RunError, directory: &Path, is_new: bool) -> Problem {
 }
 
 /// Samples that are read for the page at the end of a run: a fifth of a second's work, and less than 40 MiB.
-const SAMPLES_OF_PAGE: u64 = 500_000;
+pub const SAMPLES_OF_PAGE: u64 = 500_000;
 
 /// Writes the page of the run, which is made of its directory alone. Without it the result is still whole.
 pub(super) fn write_page(results: &RunDirectory) {

@@ -17,9 +17,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+use toml::Table;
 
 /// Bytes of a scenario file that is shown or saved.
 const SCENARIO_BYTES_MAX: u64 = 1 << 20;
+/// Characters of a name that a file is given.
+const NAME_MAX: usize = 60;
 /// Scenario files that are listed.
 const FILES_MAX: usize = 500;
 
@@ -96,9 +99,20 @@ fn line(path: &Path) -> Value {
                 "scenario": safe(&heading.scenario),
                 "target": safe(&heading.target),
                 "started": safe(&heading.started_at),
+                "note": heading.note.as_deref().map(safe),
+                "order": order(summary),
             })
         }
     }
+}
+
+/// The figures as numbers, by which the page sorts.
+fn order(summary: &Summary) -> Value {
+    json!({
+        "rate": summary.steady.rates.map(|rates| rates.succeeded_per_s),
+        "p99": p99_ns(summary).map(|(ns, _)| ns),
+        "errors": summary.steady.error_share,
+    })
 }
 
 fn verdict(summary: &Summary) -> &'static str {
@@ -110,18 +124,17 @@ fn verdict(summary: &Summary) -> &'static str {
 }
 
 fn p99(summary: &Summary) -> Option<String> {
-    match &summary.steady.estimates.response {
-        Some(estimate) => estimate
-            .quantile(Quantile::P99)
-            .map(|found| format!("{}{}", if found.is_lower_bound { ">" } else { "" }, time(found.value_ns))),
-        None => summary
-            .steady
-            .times
-            .response
-            .as_ref()
-            .and_then(|times| times.quantile_ns(Quantile::P99))
-            .map(time),
+    p99_ns(summary)
+        .map(|(ns, is_lower_bound)| format!("{}{}", if is_lower_bound { ">" } else { "" }, time(ns)))
+}
+
+/// The p99 of response times, estimated where requests had no end, and whether it is more than that.
+fn p99_ns(summary: &Summary) -> Option<(u64, bool)> {
+    if let Some(estimate) = &summary.steady.estimates.response {
+        return estimate.quantile(Quantile::P99).map(|found| (found.value_ns, found.is_lower_bound));
     }
+    let times = summary.steady.times.response.as_ref();
+    times.and_then(|times| times.quantile_ns(Quantile::P99)).map(|ns| (ns, false))
 }
 
 /// The scenario files of a folder.
@@ -161,6 +174,19 @@ impl ScenarioFiles {
             return Err("there is no such scenario file: save it first".to_owned());
         }
         Ok(name.to_owned())
+    }
+
+    /// The name of a file that is not there yet, for a scenario of this text: the scenario's own.
+    pub fn free_name(&self, text: &str) -> String {
+        let table: Table = text.parse().unwrap_or_default();
+        let name = table.get("name").and_then(toml::Value::as_str).unwrap_or("scenario");
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+        let stem: String = name.chars().map(plain).take(NAME_MAX).collect();
+        let stem = Some(stem.trim_matches('-')).filter(|stem| !stem.is_empty()).unwrap_or("scenario");
+        let mut names = std::iter::once(format!("{stem}.toml"))
+            .chain((2..).map(|number: u64| format!("{stem}-{number}.toml")));
+        let is_free = |name: &String| fs::symlink_metadata(self.folder.join(name)).is_err();
+        names.find(is_free).expect("numbers do not run out")
     }
 
     /// The text of a file.

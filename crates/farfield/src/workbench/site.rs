@@ -5,23 +5,26 @@
 //! single names in their folders: nothing else of the disk can be asked for.
 
 use super::children::WorkbenchRuns;
-use super::files::{RunList, ScenarioFiles, is_plain_name};
+use super::files::{RunList, ScenarioFiles};
+use super::kept::KeptRuns;
 use super::{draw, fields, form, programs};
+use crate::problem::Problem;
 use crate::web::work::Work;
 use crate::web::{Site, WebReply, WebRequest};
+use farfield_base::printable;
 use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::scoped::ScopedMetric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
-use farfield_scenario::starts;
+use farfield_scenario::{inputs, starts};
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The files of the page, by their paths.
-const PAGE: [(&str, &str, &str); 9] = [
+const PAGE: [(&str, &str, &str); 10] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     ("/app.js", "text/javascript; charset=utf-8", include_str!("page/app.js")),
@@ -30,6 +33,7 @@ const PAGE: [(&str, &str, &str); 9] = [
     ("/events.js", "text/javascript; charset=utf-8", include_str!("page/events.js")),
     ("/pages.js", "text/javascript; charset=utf-8", include_str!("page/pages.js")),
     ("/runs.js", "text/javascript; charset=utf-8", include_str!("page/runs.js")),
+    ("/kept.js", "text/javascript; charset=utf-8", include_str!("page/kept.js")),
     ("/form.js", "text/javascript; charset=utf-8", include_str!("page/form.js")),
 ];
 
@@ -68,6 +72,7 @@ pub struct Workbench {
     access: Access,
     folder: PathBuf,
     runs: RunList,
+    kept: KeptRuns,
     scenarios: ScenarioFiles,
     children: Arc<WorkbenchRuns>,
 }
@@ -81,7 +86,8 @@ impl Workbench {
         access: Access,
     ) -> Workbench {
         let runs = RunList::of(folder.clone());
-        Workbench { access, folder, runs, scenarios: ScenarioFiles::of(scenarios), children }
+        let (kept, scenarios) = (KeptRuns::of(folder.clone()), ScenarioFiles::of(scenarios));
+        Workbench { access, folder, runs, kept, scenarios, children }
     }
 
     fn read(&self, asked: &WebRequest) -> WebReply {
@@ -107,6 +113,7 @@ impl Workbench {
                 answered(self.scenarios.text(name).map(|text| json!({ "text": text })))
             }
             "/api/form" => WebReply::json(&fields::json()),
+            "/api/again" => answered(self.again(asked.value("run").unwrap_or_default())),
             "/report" => self.report(asked.value("run").unwrap_or_default()),
             "/compare" => self.compare(asked),
             path => page_file(path).unwrap_or_else(WebReply::nothing),
@@ -131,6 +138,11 @@ impl Workbench {
                 answered(nothing(self.scenarios.save(text("file"), text("text"), is_set("replace"))))
             }
             "/api/start" => self.start(text("file"), text("confirmed")),
+            "/api/describe" => {
+                let described = self.kept.describe(text("run"), text("name"), text("note"));
+                answered(described.map(|run| json!({ "run": run })))
+            }
+            "/api/delete" => answered(nothing(self.kept.remove(text("run")))),
             "/api/stop" => {
                 let id = body.get("id").and_then(Value::as_u64).unwrap_or_default();
                 answered(nothing(self.children.stop(id)))
@@ -166,8 +178,20 @@ impl Workbench {
         answered(self.children.start(&file, &digest).map(|id| json!({ "id": id })))
     }
 
+    /// The scenario of a run, to be changed and run again, and a name for its file.
+    fn again(&self, name: &str) -> Result<Value, String> {
+        let directory = self.kept.path(name)?;
+        let text = inputs::scenario_for_anywhere(&directory)
+            .map_err(|error| printable(&Problem::from(error).to_string(), &[]).into_owned())?;
+        Ok(json!({ "text": text, "file": self.scenarios.free_name(&text) }))
+    }
+
     fn report(&self, name: &str) -> WebReply {
-        match self.run(name).and_then(|path| RunDirectory::open(path).map_err(|error| error.to_string())) {
+        match self
+            .kept
+            .path(name)
+            .and_then(|path| RunDirectory::open(path).map_err(|error| error.to_string()))
+        {
             Ok(run) => WebReply::strange_page(page::render(&run)),
             Err(sentence) => WebReply::sentence(StatusCode::NOT_FOUND, &sentence),
         }
@@ -176,7 +200,7 @@ impl Workbench {
     fn compare(&self, asked: &WebRequest) -> WebReply {
         let names = asked.query.iter().filter(|(name, _)| name == "run").map(|(_, run)| run.as_str());
         let paths: Result<Vec<PathBuf>, String> =
-            names.take(COMPARED_MAX).map(|name| self.run(name)).collect();
+            names.take(COMPARED_MAX).map(|name| self.kept.path(name)).collect();
         let compared = paths.and_then(|paths| {
             if paths.len() < 2 {
                 return Err("name two runs at least: the others are compared with the first".to_owned());
@@ -191,11 +215,6 @@ impl Workbench {
             Err(sentence) => WebReply::sentence(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
         }
     }
-
-    /// The directory of the run of this name.
-    fn run(&self, name: &str) -> Result<PathBuf, String> {
-        if is_plain_name(name) { Ok(self.folder.join(name)) } else { Err("there is no such run".to_owned()) }
-    }
 }
 
 /// JSON, or a sentence that says what is wrong with what was asked for.
@@ -208,7 +227,7 @@ fn answered(result: Result<Value, String>) -> WebReply {
 
 /// True if a path is about scenarios, and not about runs.
 fn is_of_scenarios(path: &str) -> bool {
-    matches!(path, "/api/scenarios" | "/api/scenario" | "/api/form")
+    matches!(path, "/api/scenarios" | "/api/scenario" | "/api/form" | "/api/again")
 }
 
 impl Site for Workbench {
@@ -218,9 +237,11 @@ impl Site for Workbench {
 
     fn work(&self, asked: &WebRequest) -> Work {
         match asked.path.as_str() {
-            "/api/runs" | "/api/scenarios" | "/api/scenario" | "/api/save" => Work::Folder,
-            "/api/check" | "/api/write" | "/api/read" | "/api/draw" | "/api/start" => Work::Check,
-            "/report" | "/compare" => Work::Report,
+            "/api/runs" | "/api/scenarios" | "/api/scenario" | "/api/save" | "/api/delete" => Work::Folder,
+            "/api/check" | "/api/write" | "/api/read" | "/api/draw" | "/api/start" | "/api/again" => {
+                Work::Check
+            }
+            "/report" | "/compare" | "/api/describe" => Work::Report,
             "/api/stop" => Work::Stop,
             _ => Work::Memory,
         }
@@ -229,8 +250,8 @@ impl Site for Workbench {
     fn answer(&self, asked: &WebRequest) -> WebReply {
         let is_reading = asked.method == Method::GET && !is_of_scenarios(&asked.path);
         if self.access == Access::ReadOnly && !is_reading {
-            let sentence = "this workbench is read-only: it shows runs, and neither writes scenarios nor starts runs; \
-                            begin it without --read-only";
+            let sentence = "this workbench is read-only: it shows runs, and neither changes them, writes scenarios nor starts \
+                            runs; begin it without --read-only";
             return WebReply::refusal(StatusCode::FORBIDDEN, sentence);
         }
         match asked.method {

@@ -173,7 +173,8 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
 /// Content from the server is text to the page, whose policy allows no inline script or style.
 #[test]
 fn the_page_has_no_way_to_make_markup_of_text() {
-    let scripts = ["/app.js", "/dom.js", "/token.js", "/events.js", "/pages.js", "/runs.js", "/form.js"];
+    let scripts =
+        ["/app.js", "/dom.js", "/token.js", "/events.js", "/pages.js", "/runs.js", "/kept.js", "/form.js"];
     for path in ["/", "/style.css"].into_iter().chain(scripts) {
         let page = page_file(path).expect(path);
         let text = String::from_utf8(page.whole().to_vec()).expect("UTF-8");
@@ -229,16 +230,19 @@ fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
     }
     let about: Value = serde_json::from_slice(workbench.answer(&asked("/api/about")).whole()).expect("JSON");
     assert_eq!(about["read_only"], true);
-    for path in ["/api/scenarios", "/api/scenario?file=a.toml", "/api/form"] {
+    for path in ["/api/scenarios", "/api/scenario?file=a.toml", "/api/form", "/api/again?run=a"] {
         assert_eq!(workbench.answer(&asked(path)).status(), StatusCode::FORBIDDEN, "{path}");
     }
-    for path in ["check", "write", "read", "draw", "save", "start", "stop", "nothing"] {
-        let body = r#"{ "file": "a.toml", "text": "seed = 2", "replace": true, "id": 1 }"#;
+    for path in ["check", "write", "read", "draw", "save", "start", "stop", "describe", "delete", "nothing"] {
+        let body =
+            r#"{ "file": "a.toml", "text": "seed = 2", "replace": true, "id": 1, "run": "a", "name": "b" }"#;
         let path = format!("/api/{path}");
         let command = WebRequest { method: Method::POST, body: body.into(), ..asked(&path) };
         assert_eq!(workbench.answer(&command).status(), StatusCode::FORBIDDEN, "{path}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("a.toml")).expect("the file"), "seed = 1\n");
+    let kept = fs::read_to_string(folder.path().join("a/summary.json")).expect("the summary");
+    assert_eq!(kept, summary("a").to_json());
 }
 
 /// Programs are confirmed as they are shown, and are shown without hidden letters.

@@ -238,6 +238,86 @@ fn the_workbench_writes_starts_shows_and_stops_a_run() {
     assert_eq!(browser.value("document.querySelector('.verdict h2').textContent"), "INCOMPLETE");
 }
 
+/// The list of runs: sorted, a run named and noted anew, deleted once that is confirmed, and made again with
+/// changes in the form.
+#[test]
+fn kept_runs_are_sorted_named_deleted_and_made_again() {
+    let bench = Bench::begin();
+    let test = "kept_runs_are_sorted_named_deleted_and_made_again";
+    let Some(browser) = Browser::begin(&bench.place, test) else { return };
+    for (name, rate) in [("a", 200), ("b", 400), ("c", 100)] {
+        bench.place.farfield(&format!("run --plane simulated -R {rate} -d 5s -q -o runs/{name}")).exits(0);
+    }
+    browser.open(&format!("{}/#token={}", bench.origin, bench.token));
+    browser.wait("document.querySelectorAll('#runs-rows tr').length === 3");
+    let names =
+        "[...document.querySelectorAll('#runs-rows td:nth-child(3)')].map((cell) => cell.textContent).join()";
+    let newest_first = browser.value(names);
+    let head = "th[data-by=rate]";
+    for (order, direction) in [(json!("c,a,b"), json!("ascending")), (json!("b,a,c"), json!("descending"))] {
+        browser.click(&format!("{head} button"));
+        assert_eq!(browser.value(names), order);
+        assert_eq!(browser.value(&format!("document.querySelector('{head}').ariaSort")), direction);
+    }
+    browser.is_accessible("the list, sorted");
+    browser.click("th[data-by=run] button");
+    assert_eq!(browser.value(names), "a,b,c");
+    assert_eq!(browser.value("document.querySelectorAll('th[aria-sort]').length"), 1);
+    browser.click("th[data-by=run] button");
+    browser.click("th[data-by=run] button");
+    assert_eq!(browser.value(names), newest_first);
+    browser.click("th[data-by=run] button");
+
+    let nth =
+        |row: u32, button: u32| format!("#runs-rows tr:nth-child({row}) .actions > :nth-child({button})");
+    let hostile = "<img src=x onerror=\"document.title='owned'\">";
+    browser.click(&nth(1, 2));
+    browser.wait("document.querySelector('#describe').open");
+    browser.is_accessible("the question for a name");
+    browser.fill("#describe-name", hostile);
+    browser.fill("#describe-note", hostile);
+    browser.click("#describe-yes");
+    browser.wait(&format!("{names}.includes('onerror')"));
+    assert_eq!(browser.value("document.querySelectorAll('img').length"), 0);
+    assert_eq!(browser.value("document.title"), "Runs · farfield");
+
+    // Deleted only once that is confirmed.
+    let rows =
+        |count: u32| browser.wait(&format!("document.querySelectorAll('#runs-rows tr').length === {count}"));
+    browser.value("[...document.querySelectorAll('#runs-rows tr')].find((row) => row.textContent.includes('open, 100/s')).id = 'third'");
+    browser.click("#third .actions > :nth-child(3)");
+    browser.wait("document.querySelector('#delete').open");
+    assert_eq!(browser.value("document.querySelector('#delete-title').textContent"), "Delete c?");
+    browser.is_accessible("the question before a run is deleted");
+    browser.click("#delete button[value=no]");
+    browser.wait("!document.querySelector('#delete').open");
+    assert!(bench.place.path("runs/c/summary.json").is_file());
+    rows(3);
+    browser.click("#third .actions > :nth-child(3)");
+    browser.click("#delete-yes");
+    rows(2);
+    assert!(!bench.place.path("runs/c").exists());
+    browser.resize(400, 800);
+    let fits = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert_eq!(browser.value(fits), true, "it fits a phone");
+    browser.resize(1280, 900);
+
+    // Its scenario fills the form, and what is changed there is what runs.
+    browser.value("[...document.querySelectorAll('#runs-rows tr')].find((row) => row.textContent.includes('open, 400/s')).id = 'second'");
+    browser.click("#second .actions a");
+    browser.wait("document.querySelector('#field-plane')?.value === 'simulated'");
+    browser.wait("document.querySelector('#new-status').textContent === 'The scenario is valid.'");
+    assert_eq!(browser.value("document.querySelector('#new-title').textContent"), "b again, with changes");
+    browser.fill("#field-load-arrivals", "300/s");
+    browser.wait("document.querySelector('#text').value.includes('300/s')");
+    browser.wait("document.querySelector('#new-status').textContent === 'The scenario is valid.'");
+    browser.click("#start");
+    browser.wait("location.hash === '#run/1'");
+    browser.wait("document.querySelector('#run-phase').textContent.startsWith('ended')");
+    assert!(browser.value("document.querySelector('#run-load').textContent").to_string().contains("300/s"));
+    browser.is_quiet(&bench.origin);
+}
+
 /// A server on another port of 127.0.0.1, which keeps the head of each request.
 fn neighbour() -> (u16, Arc<Mutex<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

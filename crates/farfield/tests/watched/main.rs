@@ -3,6 +3,7 @@
 mod browser;
 mod descriptors;
 mod driver;
+mod kept;
 mod live;
 mod looks;
 mod metrics;

@@ -220,6 +220,9 @@ fn what_is_wrong_is_a_sentence() {
     let bench = Bench::begin();
     bench.place.write("secret.txt", "nobody's business");
     for path in [
+        "/api/again?run=../runs",
+        "/api/again?run=%2e%2e",
+        "/api/again?run=absent",
         "/report?run=../runs",
         "/report?run=%2e%2e",
         "/report?run=",

@@ -63,9 +63,9 @@ function route(event) {
   const [part, ...names] = location.hash.slice(1).split("/");
   const shown = partOf(part);
   show(shown);
-  if (shown === "runs") showRuns();
+  if (shown === "runs") showRuns(about);
   if (shown === "run") showRun(about.single ? 1 : Number(names[0]), about);
-  if (shown === "new") showForm();
+  if (shown === "new") showForm(names.length > 0 ? text(names[0]) : null);
   if (shown === "page") {
     const runs = names.map((name) => `run=${name}`).join("&");
     if (part === "report") showPage(`/report?${runs}`, text(names[0] ?? ""), text(names[0] ?? "report"));

@@ -5,23 +5,44 @@ import { ask, by, chart, el } from "/dom.js";
 let form = null;
 const fields = new Map();
 
-/** Shows the form. */
-export async function showForm() {
-  document.title = "New run · farfield";
+/** The run whose scenario was filled in last, to be run again. */
+let filledWith = null;
+
+/** Shows the form, filled with the scenario of the run `again` where there is one. */
+export async function showForm(again = null) {
+  const title = again === null ? "New run" : `${again} again, with changes`;
+  document.title = `${title} · farfield`;
+  by("new-title").textContent = title;
   try {
     if (!form) {
       form = await ask("/api/form");
       draw();
       await fromText();
     }
-    const { files } = await ask("/api/scenarios");
-    const before = by("files").value;
-    by("files").replaceChildren(...files.map((name) => el("option", { value: name }, name)));
-    if (files.includes(before)) by("files").value = before;
-    by("open").disabled = files.length === 0;
+    await listFiles();
+    // Whoever comes back to the form finds it as it was.
+    if (again !== null && again !== filledWith) await fill(again);
   } catch (error) {
     say(error.message, "wrong");
   }
+}
+
+async function listFiles() {
+  const { files } = await ask("/api/scenarios");
+  const before = by("files").value;
+  by("files").replaceChildren(...files.map((name) => el("option", { value: name }, name)));
+  if (files.includes(before)) by("files").value = before;
+  by("open").disabled = files.length === 0;
+}
+
+/** Fills in the scenario of a run. */
+async function fill(run) {
+  const { text, file } = await ask(`/api/again?run=${encodeURIComponent(run)}`);
+  filledWith = run;
+  saved = null;
+  by("text").value = text;
+  by("file").value = file;
+  await fromText();
 }
 
 function say(text, kind = "") {
@@ -266,7 +287,7 @@ async function save() {
   if (known && !replace) return false;
   await ask("/api/save", { ...body, replace });
   saved = file;
-  await showForm();
+  await listFiles();
   return true;
 }
 by("save").addEventListener("click", async () => {

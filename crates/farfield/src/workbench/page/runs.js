@@ -1,11 +1,15 @@
 // The list of runs, and a run while it goes on.
 import { ask, by, chart, el, table } from "/dom.js";
+import { askToDelete, describe } from "/kept.js";
 
 const started = new Map();
 let runs = [];
 const chosen = new Set();
 let shown = null;
 let single = false;
+let writes = false;
+/** The column by which the list is sorted, and whether downwards; null for the newest first. */
+let sorted = null;
 
 /** Takes the newest figures of a run. */
 export function takeRun(run) {
@@ -18,8 +22,9 @@ export function takeRun(run) {
 }
 
 /** Shows the list. */
-export function showRuns() {
+export function showRuns(about) {
   shown = null;
+  writes = !about.read_only;
   document.title = "Runs · farfield";
   drawStarted();
   load();
@@ -60,14 +65,63 @@ function words(exit) {
 
 function drawRuns() {
   const sought = by("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = (run) => [run.shown, run.load, run.target, run.verdict, run.scenario].join(" ").toLowerCase();
+  const text = (run) => [run.shown, run.load, run.target, run.verdict, run.scenario, run.note].join(" ").toLowerCase();
   const found = runs.filter((run) => sought.every((word) => text(run).includes(word)));
   const all = `${runs.length} ${runs.length === 1 ? "run" : "runs"}`;
   by("runs-count").textContent = found.length === runs.length ? all : `${found.length} of ${all}`;
-  by("runs-rows").replaceChildren(...found.slice(0, 1000).map(row));
+  by("runs-rows").replaceChildren(...inOrder(found).slice(0, 1000).map(row));
   const valid = new Set(runs.map((run) => run.name));
   for (const name of chosen) if (!valid.has(name)) chosen.delete(name);
   drawChosen();
+}
+
+const columns = {
+  verdict: (run) => run.verdict,
+  run: (run) => run.shown,
+  rate: (run) => run.order?.rate,
+  p99: (run) => run.order?.p99,
+  errors: (run) => run.order?.errors,
+  load: (run) => run.load,
+};
+
+/** The runs by the chosen column; those without a value are last in either direction. */
+function inOrder(list) {
+  if (!sorted) return list;
+  const value = columns[sorted.by];
+  const lacks = (run) => value(run) === null || value(run) === undefined;
+  const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+  const known = list.filter((run) => !lacks(run)).sort((a, b) => (sorted.down ? -1 : 1) * compare(value(a), value(b)));
+  return [...known, ...list.filter(lacks)];
+}
+
+/** Sorts by a column: upwards, then downwards, then the newest first again. */
+function sortBy(name) {
+  if (sorted?.by !== name) sorted = { by: name, down: false };
+  else sorted = sorted.down ? null : { by: name, down: true };
+  for (const head of document.querySelectorAll("table.runs th[data-by]")) {
+    if (head.dataset.by !== sorted?.by) head.removeAttribute("aria-sort");
+    else head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
+  }
+  drawRuns();
+}
+for (const head of document.querySelectorAll("table.runs th[data-by]")) {
+  head.querySelector("button").addEventListener("click", () => sortBy(head.dataset.by));
+}
+
+/** What may be done with a run besides reading it. */
+function actions(run, readable) {
+  const act = (name, words, what) => el("button", { type: "button", "aria-label": `${words} ${run.shown}`, onclick: async () => {
+    by("runs-error").textContent = "";
+    try {
+      if (await what(run)) await load();
+    } catch (error) {
+      by("runs-error").textContent = error.message;
+    }
+  } }, name);
+  return el("td", { class: "actions" },
+    readable ? el("a", { class: "button", href: `#new/${encodeURIComponent(run.name)}`, "aria-label": `Run again, with changes: ${run.shown}` }, "Run again") : null,
+    readable ? act("Name, note", "Name, note of", describe) : null,
+    act("Delete", "Delete", askToDelete));
 }
 
 function row(run) {
@@ -82,8 +136,9 @@ function row(run) {
     ? el("a", { href: `#report/${encodeURIComponent(run.name)}` }, run.shown)
     : el("span", {}, run.shown);
   const number = (value) => el("td", { class: "number" }, value ?? "–");
-  return el("tr", {}, el("td", {}, box), el("td", { class: `badge ${run.verdict}` }, run.verdict), el("td", {}, name),
-    number(run.rate), number(run.p99), number(run.errors), el("td", {}, run.why ?? run.load));
+  const note = run.note ? el("div", { class: "help" }, run.note) : null;
+  return el("tr", {}, el("td", {}, box), el("td", { class: `badge ${run.verdict}` }, run.verdict), el("td", {}, name, note),
+    number(run.rate), number(run.p99), number(run.errors), el("td", {}, run.why ?? run.load), writes ? actions(run, readable) : null);
 }
 
 function drawChosen() {
