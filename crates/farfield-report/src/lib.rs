@@ -16,6 +16,7 @@ pub mod directory;
 pub mod export;
 pub mod figures;
 pub mod fit;
+pub mod growing;
 mod html;
 mod markdown;
 pub mod page;

@@ -155,7 +155,7 @@ impl WebReply {
     }
 
     /// With a field more.
-    fn with(mut self, name: HeaderName, value: &'static str) -> WebReply {
+    pub fn with(mut self, name: HeaderName, value: &'static str) -> WebReply {
         self.more.push((name, HeaderValue::from_static(value)));
         self
     }

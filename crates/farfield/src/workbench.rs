@@ -10,6 +10,7 @@
 
 mod children;
 mod draw;
+mod experiments;
 mod fields;
 mod files;
 mod form;

@@ -5,6 +5,7 @@
 //! single names in their folders: nothing else of the disk can be asked for.
 
 use super::children::WorkbenchRuns;
+use super::experiments::Experiments;
 use super::files::{RunList, ScenarioFiles};
 use super::kept::KeptRuns;
 use super::{draw, fields, form, programs};
@@ -18,6 +19,7 @@ use farfield_report::comparison::scoped::ScopedMetric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
 use farfield_scenario::{inputs, starts};
+use hyper::header::HeaderName;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -55,6 +57,8 @@ pub fn page_file(path: &str) -> Option<WebReply> {
     Some(WebReply::file(kind, *text))
 }
 
+/// The field of a reply that says whether the experiment on its page has ended: `1`, or `0`.
+const ENDED: HeaderName = HeaderName::from_static("farfield-ended");
 /// Runs that are compared at once.
 const COMPARED_MAX: usize = 20;
 
@@ -72,6 +76,7 @@ pub struct Workbench {
     access: Access,
     folder: PathBuf,
     runs: RunList,
+    experiments: Experiments,
     kept: KeptRuns,
     scenarios: ScenarioFiles,
     children: Arc<WorkbenchRuns>,
@@ -87,7 +92,8 @@ impl Workbench {
     ) -> Workbench {
         let runs = RunList::of(folder.clone());
         let (kept, scenarios) = (KeptRuns::of(folder.clone()), ScenarioFiles::of(scenarios));
-        Workbench { access, folder, runs, kept, scenarios, children }
+        let experiments = Experiments::of(folder.clone());
+        Workbench { access, folder, runs, experiments, kept, scenarios, children }
     }
 
     fn read(&self, asked: &WebRequest) -> WebReply {
@@ -100,7 +106,11 @@ impl Workbench {
                 "scenarios": self.scenarios.folder().to_string_lossy(),
             })),
             "/api/runs" => match self.runs.json() {
-                Ok(runs) => WebReply::json(&json!({ "runs": runs, "started": self.children.json() })),
+                Ok(runs) => WebReply::json(&json!({
+                    "runs": runs,
+                    "experiments": self.experiments.json(),
+                    "started": self.children.json(),
+                })),
                 Err(sentence) => WebReply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &sentence),
             },
             "/api/events" => match self.children.hub().join() {
@@ -116,6 +126,10 @@ impl Workbench {
             "/api/again" => answered(self.again(asked.value("run").unwrap_or_default())),
             "/report" => self.report(asked.value("run").unwrap_or_default()),
             "/compare" => self.compare(asked),
+            "/experiment" => match self.experiments.page(asked.value("name").unwrap_or_default()) {
+                Ok((page, ended)) => WebReply::strange_page(page).with(ENDED, if ended { "1" } else { "0" }),
+                Err(sentence) => WebReply::sentence(StatusCode::NOT_FOUND, &sentence),
+            },
             path => page_file(path).unwrap_or_else(WebReply::nothing),
         }
     }
@@ -241,7 +255,7 @@ impl Site for Workbench {
             "/api/check" | "/api/write" | "/api/read" | "/api/draw" | "/api/start" | "/api/again" => {
                 Work::Check
             }
-            "/report" | "/compare" | "/api/describe" => Work::Report,
+            "/report" | "/compare" | "/experiment" | "/api/describe" => Work::Report,
             "/api/stop" => Work::Stop,
             _ => Work::Memory,
         }

@@ -3,6 +3,7 @@
 mod browser;
 mod descriptors;
 mod driver;
+mod experiments;
 mod kept;
 mod live;
 mod looks;

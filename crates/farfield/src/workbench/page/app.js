@@ -32,7 +32,7 @@ by("theme").addEventListener("click", () => {
 });
 
 let about = { single: false, read_only: false };
-const parts = { run: "run", new: "new", report: "page", compare: "page" };
+const parts = { run: "run", new: "new", report: "page", compare: "page", experiment: "page" };
 function partOf(name) {
   if (about.single) return "run";
   return name === "new" && about.read_only ? "runs" : parts[name] ?? "runs";
@@ -69,6 +69,7 @@ function route(event) {
   if (shown === "page") {
     const runs = names.map((name) => `run=${name}`).join("&");
     if (part === "report") showPage(`/report?${runs}`, text(names[0] ?? ""), text(names[0] ?? "report"));
+    else if (part === "experiment") showPage(`/experiment?name=${names[0] ?? ""}`, text(names[0] ?? ""), text(names[0] ?? "experiment"));
     else showPage(`/compare?${runs}`, `Comparison of ${names.length} runs`, "comparison");
   }
   // After a change of part, the keyboard and screen readers go on at its beginning.

@@ -44,11 +44,11 @@ export async function ask(path, body) {
   return answer;
 }
 
-/** A page of the server, as text. */
+/** A page of the server, as text, and whether what it shows goes on. */
 export async function askText(path) {
   const reply = await replyTo(path);
   const text = await reply.text();
-  if (reply.ok) return text;
+  if (reply.ok) return { text, goesOn: reply.headers.get("farfield-ended") === "0" };
   let answer = { error: text };
   try {
     answer = JSON.parse(text);

@@ -20,20 +20,44 @@ export async function showPage(path, title, name) {
   by("page-save").disabled = true;
   by("page-frame").replaceChildren();
   try {
-    const text = await askText(path);
+    const { text, goesOn } = await askText(path);
     if (mine !== turn) return;
     page = { text, name };
-    const frame = el("iframe", { title, src: "/frame", sandbox: "allow-scripts allow-downloads", referrerpolicy: "no-referrer" });
-    // It has no origin that could be named; it is the server's own document, which has just been loaded.
-    frame.addEventListener("load", () => frame.contentWindow.postMessage(themed(text), "*"), { once: true });
-    by("page-frame").replaceChildren(frame);
+    draw(text, title);
     by("page-status").textContent = "";
     by("page-save").disabled = false;
+    if (goesOn) setTimeout(() => follow(path, title, mine), PAUSE);
   } catch (error) {
     if (mine !== turn) return;
     by("page-status").textContent = error.message;
     by("page-status").className = "wrong";
   }
+}
+
+/** Milliseconds after which a page of what goes on is asked for again. */
+const PAUSE = 2000;
+
+/** Shows the page anew as it grows, until what it shows has ended. */
+async function follow(path, title, mine) {
+  if (mine !== turn) return;
+  try {
+    const { text, goesOn } = await askText(path);
+    if (mine !== turn) return;
+    if (text !== page.text) draw(page.text = text, title);
+    by("page-status").textContent = "";
+    if (!goesOn) return;
+  } catch (error) {
+    if (mine !== turn) return;
+    by("page-status").textContent = error.message;
+  }
+  setTimeout(() => follow(path, title, mine), PAUSE);
+}
+
+function draw(text, title) {
+  const frame = el("iframe", { title, src: "/frame", sandbox: "allow-scripts allow-downloads", referrerpolicy: "no-referrer" });
+  // It has no origin that could be named; it is the server's own document, which has just been loaded.
+  frame.addEventListener("load", () => frame.contentWindow.postMessage(themed(text), "*"), { once: true });
+  by("page-frame").replaceChildren(frame);
 }
 
 /** Forgets the page: what is not shown takes no memory, and nothing in it runs. */

@@ -37,6 +37,7 @@ async function load() {
   try {
     const answer = await ask("/api/runs");
     runs = answer.runs;
+    drawExperiments(answer.experiments);
     for (const run of answer.started) started.set(run.id, run);
     if (!by("part-run").hidden && started.has(shown)) drawRun(started.get(shown));
     by("runs-none").hidden = runs.length > 0;
@@ -55,6 +56,14 @@ function drawStarted() {
       run.running ? run.figures?.phase ?? "starting" : `ended${words(run.exit)}`),
     run.figures ? el("span", { class: run.figures.verdict.state }, run.figures.verdict.words) : null,
     run.running ? el("button", { type: "button", class: "danger", onclick: () => stop(run.id) }, "Stop") : null)));
+}
+
+/** Searches for capacity and sweeps, whose pages grow as they go on. */
+function drawExperiments(all) {
+  by("experiments").hidden = all.length === 0;
+  by("experiments").querySelector("ul").replaceChildren(...all.map((one) => el("li", {},
+    el("a", { href: `#experiment/${encodeURIComponent(one.name)}` }, one.shown), " ",
+    el("span", { class: "faint" }, one.kind === "search" ? "search for capacity" : "sweep", one.ended ? "" : ", not ended"))));
 }
 
 function words(exit) {
