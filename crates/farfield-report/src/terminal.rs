@@ -77,9 +77,8 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let room = LINES.saturating_sub(measured.len() + ended.len() + closing.len());
     let beside = heading.len() + warnings.len();
     let verdict = verdict(summary, look, room.saturating_sub(beside).max(VERDICT.min(room)));
-    // What to do goes ahead of what the user asked for.
-    let room = room.saturating_sub(heading.len() + verdict.len());
-    heading.extend(parts_and_note(summary).into_iter().take(room));
+    // What to do goes ahead of the user's own words, which take no room from it.
+    heading.extend(note(summary));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
@@ -128,15 +127,15 @@ fn heading(summary: &Summary) -> Vec<String> {
     let room = COLUMNS - started_at.chars().count() - 2;
     let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
     let path = summary.heading.path.iter().map(|path| labelled("path", path));
-    [format!("{what:<room$}  {started_at}"), format!("{load}{how}")].into_iter().chain(path).collect()
+    let parts = parts_of_run(summary).map(|parts| labelled("parts", &fit(&parts, COLUMNS - LABEL)));
+    let lines = [format!("{what:<room$}  {started_at}"), format!("{load}{how}")].into_iter();
+    lines.chain(path).chain(parts).collect()
 }
 
-/// Lines below the heading, where there is room for them: the parts of a run, and the user's note.
-fn parts_and_note(summary: &Summary) -> Vec<String> {
+/// The user's note, below the heading.
+fn note(summary: &Summary) -> Vec<String> {
     let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
-    let note = note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line));
-    let parts = parts_of_run(summary).map(|parts| labelled("parts", &fit(&parts, COLUMNS - LABEL)));
-    parts.into_iter().chain(note).collect()
+    note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line)).collect()
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

@@ -126,6 +126,22 @@ fn the_verdict_and_the_figures_stay_in_sight() {
     }
 }
 
+/// The path and the note of a run are at its beginning, whatever the verdict has to say.
+#[test]
+fn the_path_and_the_note_are_never_left_out() {
+    for scene in [Scene::good(), Scene::worst()] {
+        let mut summary = scene.summary();
+        summary.heading.path = Some("4g, round trip 70ms; TCP cubic".to_owned());
+        summary.heading.note = Some("after the index".to_owned());
+        let text = plain(&summary);
+        assert!(
+            text.contains("\npath        4g, round trip 70ms; TCP cubic\nnote        after the index\n"),
+            "{text}"
+        );
+        is_in_sight(&text);
+    }
+}
+
 /// With one check failed at a time there is room for each with its number and limit.
 /// Rows of everything are more than a screen: the page is longer, with its verdict.
 #[test]
