@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 const ATTEMPTS_FULL: u32 = 3;
 /// Attempts at a trial that something disturbs.
 const ATTEMPTS_DISTURBED: u32 = 5;
+/// Seconds that a trial by the clock takes for one of its length.
+const BY_CLOCK: f64 = 1.25;
 
 /// Settings of the journal.
 #[derive(Debug, Clone)]
@@ -101,7 +103,7 @@ impl<'a> Journal<'a> {
                     return Ok(Made::Counted(self.records.len() - 1));
                 }
                 // With another seed it would be as short.
-                Validity::TooShort { .. } => return Ok(Made::TooShort),
+                Validity::TooShort { .. } | Validity::StillRising { .. } => return Ok(Made::TooShort),
                 Validity::Invalid { cause, is_full } => (cause, is_full),
             };
             attempts += 1;
@@ -186,13 +188,19 @@ impl<'a> Journal<'a> {
     }
 
     /// Refuses a trial whose length does not fit into the time that is left, going by those before it: each
-    /// takes some time of its own, and some for each second of its length.
+    /// takes some time of its own, and some for each second of its length. By a clock it is a second for
+    /// each, and as a rule a quarter of one for its warm-up; in virtual time it is less.
     fn afford(&self, length: Duration) -> Result<(), Stop> {
-        let rate = |record: &TrialRecord| record.observed.took_s / record.length().as_secs_f64();
+        let seconds = length.as_secs_f64();
+        let by_length = |record: &TrialRecord| {
+            let (took_s, its) = (record.observed.took_s, record.length().as_secs_f64());
+            let is_by_clock = took_s >= its && seconds >= its;
+            if is_by_clock { took_s + BY_CLOCK * (seconds - its) } else { took_s / its * seconds }
+        };
         let alike = self.records.iter().filter(|record| record.length() == length);
         let expected = match alike.map(|record| record.observed.took_s).reduce(f64::max) {
             Some(longest) => longest,
-            None => self.records.iter().map(rate).fold(0.0, f64::max) * length.as_secs_f64(),
+            None => self.records.iter().map(by_length).fold(0.0, f64::max),
         };
         if self.spent_s() + expected > self.rules.budget.as_secs_f64() {
             return Err(Stop::BudgetOver);

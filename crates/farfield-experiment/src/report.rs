@@ -102,9 +102,14 @@ impl TrialRecord {
         matches!(self.observed.validity, Validity::Valid | Validity::Overwhelmed { .. })
     }
 
-    /// True if too few requests were due in it to judge by.
+    /// True if too few requests were due in it to judge by, or its load was still becoming more.
     pub fn is_too_short(&self) -> bool {
-        matches!(self.observed.validity, Validity::TooShort { .. })
+        matches!(self.observed.validity, Validity::TooShort { .. }) || self.is_still_rising()
+    }
+
+    /// True if its load was still becoming more.
+    pub fn is_still_rising(&self) -> bool {
+        matches!(self.observed.validity, Validity::StillRising { .. })
     }
 
     /// Length of the measured part.

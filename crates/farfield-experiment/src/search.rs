@@ -191,6 +191,10 @@ impl Search<'_> {
     fn long_enough(&self, load: f64, length: Duration) -> Duration {
         // Users ask as often as they did; where requests come by themselves, as often as the load says.
         let rate = if self.plan.whole { self.journal.requests_per_s(load) } else { Some(load) };
+        // Sessions last as long with any load.
+        let rising = self.journal.records().iter().filter(|record| record.is_still_rising());
+        let longer = rising.map(|record| record.length().times(2).min(self.plan.needs.length_max));
+        let length = longer.fold(length, Duration::max);
         rate.map_or(length, |rate| self.plan.needs.long_enough(length, rate))
     }
 
@@ -257,6 +261,10 @@ impl Search<'_> {
         let floor = self.floor(length);
         let Some(highest) = highest else {
             let Some(floor) = floor else { return Some(self.journal.rounded(self.plan.from)) };
+            // More of them would not be over sooner.
+            if self.journal.records().iter().any(TrialRecord::is_still_rising) {
+                return None;
+            }
             let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
             let load = self.journal.rounded(floor * 2.0).min(most);
             return (load > floor && load <= self.plan.from / LOWEST).then_some(load);

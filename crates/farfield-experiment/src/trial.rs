@@ -64,6 +64,12 @@ pub enum Validity {
         /// The shortage, as a clause: "12 requests were due, and p99 takes 100".
         cause: String,
     },
+    /// Its load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
+    /// arrive: what it kept it need not keep in the long run, and it counts for nothing.
+    StillRising {
+        /// The time that sessions last, and the way out, as a clause.
+        cause: String,
+    },
 }
 
 impl Validity {
@@ -73,7 +79,8 @@ impl Validity {
             Validity::Valid => None,
             Validity::Overwhelmed { cause }
             | Validity::Invalid { cause, .. }
-            | Validity::TooShort { cause } => Some(cause),
+            | Validity::TooShort { cause }
+            | Validity::StillRising { cause } => Some(cause),
         }
     }
 }

@@ -43,6 +43,7 @@ __all__ = [
     "ValidityOverwhelmed",
     "ValidityInvalid",
     "ValidityTooShort",
+    "ValidityStillRising",
     "Validity",
     "Variation",
     "Verdict",
@@ -555,8 +556,20 @@ class ValidityTooShort:
 
     is_: Literal["too-short"]
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidityStillRising:
+    """Its load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
+    arrive: what it kept it need not keep in the long run, and it counts for nothing.
+    """
+
+    cause: str
+    """The time that sessions last, and the way out, as a clause."""
+
+    is_: Literal["still-rising"]
+
 #: The validity of a run: it counts, or it does not, by whose doing.
-Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid, ValidityTooShort]
+Validity = Union[ValidityValid, ValidityOverwhelmed, ValidityInvalid, ValidityTooShort, ValidityStillRising]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

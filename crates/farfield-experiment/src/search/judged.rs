@@ -23,6 +23,9 @@ impl Search<'_> {
         let cause = record.observed.validity.cause()?;
         let (length, unit) = (record.length(), &self.plan.unit);
         let load = if record.load >= 10.0 { record.load.round() } else { record.load };
+        if record.is_still_rising() {
+            return Some(format!("trials of {length} are too short: {cause}"));
+        }
         Some(format!(
             "trials of {length} are too short with {load} {unit} ({cause}); make them longer with --duration"
         ))

@@ -117,7 +117,7 @@ fn trials(page: &mut String, report: &CapacityReport) {
     let rows = report.trials.iter().map(|trial| {
         let came_to = match &trial.observed.validity {
             Validity::Invalid { cause, .. } => format!("invalid: {cause}"),
-            Validity::TooShort { cause } => format!("too short: {cause}"),
+            Validity::TooShort { cause } | Validity::StillRising { cause } => format!("too short: {cause}"),
             Validity::Overwhelmed { cause } => format!("the server did not cope: {cause}"),
             Validity::Valid if report.goals.is_empty() => "valid".to_owned(),
             Validity::Valid if trial.observed.keeps_goals() => "kept".to_owned(),

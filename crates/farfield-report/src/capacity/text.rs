@@ -18,7 +18,7 @@ pub fn progress(unit: &str, trial: &Trial, observed: &Observed) -> String {
     let errors = observed.error_share.map_or("-".to_owned(), figures::percent);
     let came_to = match &observed.validity {
         Validity::Invalid { cause, .. } => format!("invalid ({cause})"),
-        Validity::TooShort { cause } => format!("too short: {cause}"),
+        Validity::TooShort { cause } | Validity::StillRising { cause } => format!("too short: {cause}"),
         _ if observed.goals.is_empty() => {
             let bodies = figures::bytes_rate(observed.body_bytes_per_s);
             format!("{}/s, {bodies}", number(observed.achieved_per_s))

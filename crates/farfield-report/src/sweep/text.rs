@@ -46,7 +46,7 @@ pub fn progress(run: &PlannedRun, came_to: &PointRun) -> String {
     words.extend(["rate", "p99", "errors"].into_iter().filter_map(reading));
     if let Some(cause) = came_to.validity.cause() {
         words.push(match &came_to.validity {
-            Validity::TooShort { .. } => format!("too short: {cause}"),
+            Validity::TooShort { .. } | Validity::StillRising { .. } => format!("too short: {cause}"),
             Validity::Overwhelmed { .. } => format!("the server did not cope ({cause})"),
             _ => format!("invalid ({cause})"),
         });

@@ -79,24 +79,53 @@ fn grown(left: f64, due: f64, per_s: f64, fastest_s: f64, warm_up_s: f64) -> f64
 /// The largest share of a load of sessions that may be missing in a trial.
 const MISSING_MAX: f64 = 0.05;
 /// A warm-up of so many lengths of a session leaves no more than that missing.
-const WARM_UP_LENGTHS: u64 = 3;
+const WARM_UP_LENGTHS: f64 = 3.0;
+/// The largest share of a trial's sessions that may be open at its end for these to show how long they last.
+const OPEN_MAX: f64 = 0.8;
+/// Trials that a search makes, in lengths of a full one and its warm-up.
+const TRIALS: f64 = 18.0;
 
 /// The shortage of a valid run that kept its goals while its sessions, which arrive by themselves, became
 /// more: in the long run the load is higher.
 pub fn still_rising(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
-    let mean = Duration::from_ns(summary.sessions.as_ref()?.mean_length_ns?);
-    let share = missing(
-        mean.as_secs_f64(),
-        Duration::from_ns(summary.phases.warm_up_ns).as_secs_f64(),
-        Duration::from_ns(summary.phases.steady_ns).as_secs_f64(),
-    );
+    let sessions = summary.sessions.as_ref().filter(|sessions| sessions.begun > 0)?;
     let counts = validity(summary, goals) == Validity::Valid && goals.iter().all(|goal| goal.kept);
-    let (lasts, waits) = (in_seconds(mean), in_seconds(mean.times(WARM_UP_LENGTHS)));
-    (counts && share > MISSING_MAX).then(|| Validity::TooShort {
-        cause: format!(
-            "sessions last {lasts} on average, and became more while they were measured: --warm-up {waits} waits for that"
-        ),
-    })
+    let seconds = |ns: u64| Duration::from_ns(ns).as_secs_f64();
+    let (warm_up_s, measured_s) = (seconds(summary.phases.warm_up_ns), seconds(summary.phases.steady_ns));
+    let open = sessions.unfinished as f64 / sessions.begun as f64;
+    let cause = if open > OPEN_MAX {
+        let more = in_seconds(2.0 * measured_s);
+        format!(
+            "{:.0} % of their sessions were open at the end, so that these last more than {more}; --duration is their length",
+            open * 100.0
+        )
+    } else {
+        let completed = sessions.duration.as_ref().map_or(0.0, |times| seconds(times.mean_ns));
+        let mean_s = (length_by_open(open) * measured_s).max(completed);
+        let waited_s = WARM_UP_LENGTHS * mean_s;
+        if missing(mean_s, warm_up_s, measured_s) <= MISSING_MAX {
+            return None;
+        }
+        let (lasts, waits) = (in_seconds(mean_s), in_seconds(waited_s.ceil()));
+        let budget = in_seconds((TRIALS * (waited_s + measured_s)).ceil());
+        format!(
+            "sessions last {lasts} on average, and became more while they were measured; --warm-up {waits} --budget {budget} waits for that"
+        )
+    };
+    counts.then_some(Validity::StillRising { cause })
+}
+
+/// The mean length, in units of a measured part, of sessions that arrive evenly in it and of which this
+/// share is open at its end, where lengths are exponential: of equal lengths it is less. Completed ones
+/// alone are the short ones.
+fn length_by_open(open: f64) -> f64 {
+    let share = |length: f64| length * (1.0 - (-1.0 / length).exp());
+    let (mut low, mut high) = (1e-6, 1e3);
+    for _ in 0..60 {
+        let middle = f64::sqrt(low * high);
+        if share(middle) < open { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// The mean share of sessions that are yet to come in a measured part, of those that are open at once in the
@@ -106,8 +135,7 @@ fn missing(mean_s: f64, warm_up_s: f64, measured_s: f64) -> f64 {
     mean_s / measured_s * (left(warm_up_s) - left(warm_up_s + measured_s))
 }
 
-fn in_seconds(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
+fn in_seconds(seconds: f64) -> String {
     if seconds < 10.0 { format!("{seconds:.1}s") } else { format!("{seconds:.0}s") }
 }
 
@@ -221,28 +249,32 @@ mod tests {
         assert!((0.8..0.85).contains(&missing(20.0, 1.25, 5.0)));
         assert!(missing(0.5, 1.25, 5.0) < MISSING_MAX);
         assert!(missing(20.0, 60.0, 5.0) < MISSING_MAX);
-        let mut summary = valid();
-        (summary.phases.warm_up_ns, summary.phases.steady_ns) = (1_250_000_000, 5_000_000_000);
         let kept = [GoalReading { kept: true, ..absent("p99<1s") }];
-        let mut sessions = SessionsSummary {
-            begun: 10,
-            completed: 10,
-            broken_off: 0,
-            unfinished: 0,
-            broken_off_in: Vec::new(),
-            duration: None,
-            mean_length_ns: Some(500_000_000),
+        let came_to = |unfinished, warm_up_s: u64, kept: &[GoalReading]| {
+            let mut summary = valid();
+            (summary.phases.warm_up_ns, summary.phases.steady_ns) =
+                (warm_up_s * 1_000_000_000, 5_000_000_000);
+            summary.sessions = Some(SessionsSummary {
+                begun: 1000,
+                completed: 1000 - unfinished,
+                broken_off: 0,
+                unfinished,
+                broken_off_in: Vec::new(),
+                duration: None,
+                mean_length_ns: None,
+            });
+            still_rising(&summary, kept).as_ref().and_then(Validity::cause).map(str::to_owned)
         };
-        summary.sessions = Some(sessions.clone());
-        assert_eq!(still_rising(&summary, &kept), None);
-        sessions.mean_length_ns = Some(20_000_000_000);
-        summary.sessions = Some(sessions);
-        let short = still_rising(&summary, &kept);
-        assert!(
-            short.as_ref().and_then(Validity::cause).is_some_and(|cause| cause.contains("--warm-up 60s")),
-            "{short:?}"
-        );
-        assert_eq!(still_rising(&summary, &[absent("p99<1s")]), None);
+        // A tenth of them open are half a second of five.
+        assert_eq!(came_to(100, 1, &kept), None);
+        // Of lengths of 5 s 1 − 1/e are open; the warm-up that is named does.
+        let cause = came_to(632, 1, &kept).expect("a cause");
+        assert!(cause.contains("last 5.0s") && cause.contains("--warm-up 15s --budget 360s"), "{cause}");
+        assert_eq!(came_to(632, 15, &kept), None);
+        // Where nearly all are open they may last for ever, and no warm-up is enough.
+        let cause = came_to(950, 100, &kept).expect("a cause");
+        assert!(cause.contains("95 % of their sessions") && cause.contains("--duration"), "{cause}");
+        assert_eq!(came_to(950, 1, &[absent("p99<1s")]), None);
     }
 
     #[test]

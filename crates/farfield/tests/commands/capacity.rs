@@ -116,17 +116,17 @@ fn a_load_that_is_not_served_is_not_kept() {
 }
 
 /// Sessions of five pages with 5 s between them, one page 100 ms before a server that takes ten a second:
-/// in trials of 30 s there are fewer at once than in the long run. A warm-up of their length decides it.
+/// in trials of 60 s there are fewer at once than in the long run. A warm-up of their length decides it.
 #[test]
 fn sessions_that_outlast_a_trial_are_waited_for() {
     let place = Place::new();
     let hybrid = "'hybrid', arrivals = '1/s', requests = 5, think = '5s'";
     place.write("server.toml", SERVER.replace("'closed', users = 1", hybrid));
-    let words = "capacity server.toml --slo p90<1s -d 30s --precision 5% --budget 10m -q";
+    let words = "capacity server.toml --slo p90<1s -d 60s --precision 5% --budget 10m -q";
     let answered = place.farfield(words).exits(3).stdout;
     let lines = answered.lines().take(4).collect::<Vec<_>>().join(" ");
     assert!(lines.contains("sessions last ") && lines.contains("--warm-up "), "{answered}");
-    let words = format!("{words} --warm-up 60s --format json");
+    let words = format!("{words} --warm-up 90s --format json");
     let answer = report(&place.farfield(&words).exits(0).stdout)["answer"].clone();
     let value = answer["value"].as_f64().expect("a value");
     assert!((1.0..2.0).contains(&value), "{answer}");

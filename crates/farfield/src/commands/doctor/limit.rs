@@ -185,7 +185,7 @@ fn together(load: f64, is_closed: bool, made: &[(Summary, f64)]) -> Offered {
         Validity::Valid => None,
         Validity::Overwhelmed { cause } if OF_THE_REPLIES.contains(&cause.as_str()) => None,
         Validity::Overwhelmed { cause } => Some((cause, [true, false])),
-        Validity::TooShort { cause } => Some((cause, [false, true])),
+        Validity::TooShort { cause } | Validity::StillRising { cause } => Some((cause, [false, true])),
         Validity::Invalid { cause, is_full } => Some((cause, [false, !is_full])),
     };
     let first = made.iter().find_map(|(summary, _)| cause(summary));
