@@ -5,14 +5,25 @@ import { ask, by, chart, el } from "/dom.js";
 let form = null;
 const fields = new Map();
 
-/** The run whose scenario was filled in last, to be run again. */
+/** The run whose scenario was filled in last, to be run again; null once a file was opened. */
 let filledWith = null;
+
+/** The text as it was filled in, opened or saved last: another one has changes that are nowhere else. */
+let kept = "";
+
+/** How often the form was shown: what was asked for by an earlier time is dropped. */
+let times = 0;
+
+function entitle(title) {
+  by("new-title").textContent = title;
+  if (!by("part-new").hidden) document.title = `${title} · farfield`;
+}
 
 /** Shows the form, filled with the scenario of the run `again` where there is one. */
 export async function showForm(again = null) {
-  const title = again === null ? "New run" : `${again} again, with changes`;
-  document.title = `${title} · farfield`;
-  by("new-title").textContent = title;
+  const time = ++times;
+  const isFilled = again !== null && again === filledWith;
+  entitle(isFilled ? titleOf(again) : "New run");
   try {
     if (!form) {
       form = await ask("/api/form");
@@ -21,11 +32,13 @@ export async function showForm(again = null) {
     }
     await listFiles();
     // Whoever comes back to the form finds it as it was.
-    if (again !== null && again !== filledWith) await fill(again);
+    if (time === times && again !== null && again !== filledWith) await fill(again, time);
   } catch (error) {
-    say(error.message, "wrong");
+    if (time === times) say(error.message, "wrong");
   }
 }
+
+const titleOf = (run) => `${run} again, with changes`;
 
 async function listFiles() {
   const { files } = await ask("/api/scenarios");
@@ -35,14 +48,33 @@ async function listFiles() {
   by("open").disabled = files.length === 0;
 }
 
-/** Fills in the scenario of a run. */
-async function fill(run) {
-  const { text, file } = await ask(`/api/again?run=${encodeURIComponent(run)}`);
-  filledWith = run;
-  saved = null;
-  by("text").value = text;
+/** Whether the text may be replaced: one with changes that are not saved is asked about. */
+function mayReplace() {
+  return by("text").value === kept || window.confirm("The scenario in the form has changes that are not saved. Replace it?");
+}
+
+/** Shows another scenario in place of what was there. */
+async function replace(text, file) {
+  by("text").value = kept = text;
   by("file").value = file;
   await fromText();
+}
+
+/** Fills in the scenario of a run, unless the form was shown anew or changed before the answer came. */
+async function fill(run, time) {
+  if (!mayReplace()) return say("The form is left as it was.");
+  const mine = ++turn;
+  const isLate = () => mine !== turn || time !== times;
+  try {
+    const { text, file } = await ask(`/api/again?run=${encodeURIComponent(run)}`);
+    if (isLate()) return;
+    filledWith = run;
+    saved = null;
+    entitle(titleOf(run));
+    await replace(text, file);
+  } catch (error) {
+    if (!isLate()) say(error.message, "wrong");
+  }
 }
 
 function say(text, kind = "") {
@@ -267,14 +299,17 @@ async function check(mine) {
 let saved = null;
 by("open").addEventListener("click", async () => {
   const name = by("files").value;
+  if (!mayReplace()) return;
+  const mine = ++turn;
   try {
     const { text } = await ask(`/api/scenario?file=${encodeURIComponent(name)}`);
-    by("text").value = text;
-    by("file").value = name;
+    if (mine !== turn) return;
     saved = name;
-    await fromText();
+    filledWith = null;
+    entitle("New run");
+    await replace(text, name);
   } catch (error) {
-    say(error.message, "wrong");
+    if (mine === turn) say(error.message, "wrong");
   }
 });
 
@@ -283,10 +318,11 @@ async function save() {
   const file = by("file").value.trim();
   const body = { file, text: by("text").value };
   const known = [...by("files").options].some((option) => option.value === file);
-  const replace = known && (saved === file || window.confirm(`Replace ${file}?`));
-  if (known && !replace) return false;
-  await ask("/api/save", { ...body, replace });
+  const isReplaced = known && (saved === file || window.confirm(`Replace ${file}?`));
+  if (known && !isReplaced) return false;
+  await ask("/api/save", { ...body, replace: isReplaced });
   saved = file;
+  kept = body.text;
   await listFiles();
   return true;
 }

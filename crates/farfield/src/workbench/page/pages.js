@@ -40,6 +40,9 @@ const PAUSE = 2000;
 /** Shows the page anew as it grows, until what it shows has ended. */
 async function follow(path, title, mine) {
   if (mine !== turn) return;
+  const again = () => setTimeout(() => follow(path, title, mine), PAUSE);
+  // What nobody sees takes no processor from the runs.
+  if (document.visibilityState === "hidden") return again();
   try {
     const { text, goesOn } = await askText(path);
     if (mine !== turn) return;
@@ -50,7 +53,7 @@ async function follow(path, title, mine) {
     if (mine !== turn) return;
     by("page-status").textContent = error.message;
   }
-  setTimeout(() => follow(path, title, mine), PAUSE);
+  again();
 }
 
 function draw(text, title) {
