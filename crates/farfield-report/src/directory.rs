@@ -72,8 +72,20 @@ impl RunDirectory {
         if !path.is_dir() {
             return Err(ReportError::NoDirectory(path));
         }
+        let json = farfield_files::read_text(&path.join(SUMMARY_FILE), input::DOCUMENT_MAX);
+        RunDirectory::of(path, json)
+    }
+
+    /// Reads the summary of the run at `name` in `folder` or below it, which no link leads out of.
+    pub fn open_below(folder: &Path, name: &Path) -> Result<RunDirectory, ReportError> {
+        let bytes = farfield_files::read_below(folder, &name.join(SUMMARY_FILE), input::DOCUMENT_MAX);
+        let text = |bytes| String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into());
+        RunDirectory::of(folder.join(name), bytes.and_then(text))
+    }
+
+    fn of(path: PathBuf, json: io::Result<String>) -> Result<RunDirectory, ReportError> {
         let file = path.join(SUMMARY_FILE);
-        let json = match farfield_files::read_text(&file, input::DOCUMENT_MAX) {
+        let json = match json {
             Ok(json) => json,
             Err(error) if NotRegular::of(&error).is_some() => return Err(ReportError::NotAFile(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

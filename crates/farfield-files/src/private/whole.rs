@@ -105,7 +105,11 @@ impl Folder {
     ) -> io::Result<()> {
         let (name, to) = (single(name.as_ref())?, single(to.as_ref())?);
         self.leads_to(name, whole)?;
-        Ok(rustix::fs::renameat_with(&*self.at, name, &*self.at, to, RenameFlags::NOREPLACE)?)
+        match rustix::fs::renameat_with(&*self.at, name, &*self.at, to, RenameFlags::NOREPLACE) {
+            // Of some file systems of a network, and of old kernels.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_to_free(&self.at, name, to),
+            renamed => Ok(renamed?),
+        }
     }
 
     /// That `name` is `whole`, and nothing else by now.
@@ -116,6 +120,15 @@ impl Folder {
             true => Ok(()),
             false => Err(io::Error::new(io::ErrorKind::NotFound, "it was renamed or replaced meanwhile")),
         }
+    }
+}
+
+/// Renames `name` to `to` after a look whether that is free, where the system does not do both in one step.
+fn rename_to_free(at: &OwnedFd, name: &OsStr, to: &OsStr) -> io::Result<()> {
+    match rustix::fs::statat(at, to, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(rustix::fs::renameat(at, name, at, to)?),
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -215,6 +228,15 @@ mod tests {
         );
         runs.rename_whole("a", &whole, "c").expect("renamed");
         assert!(at("c").is_dir() && !at("a").exists());
+        // In two steps it is the same; a link that leads nowhere is something, too.
+        symlink("nowhere", at("d")).expect("a link");
+        for taken in ["b", "d"] {
+            let taken =
+                rename_to_free(&runs.at, OsStr::new("c"), OsStr::new(taken)).expect_err("there is one");
+            assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        }
+        rename_to_free(&runs.at, OsStr::new("c"), OsStr::new("e")).expect("renamed");
+        assert!(at("e").is_dir() && !at("c").exists());
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Workbench {
             "/api/start" => self.start(text("file"), text("confirmed")),
             "/api/describe" => {
                 let described = self.kept.describe(text("run"), text("name"), text("note"));
-                answered(described.map(|run| json!({ "run": run })))
+                answered(described.map(|described| described.json()))
             }
             "/api/delete" => answered(nothing(self.kept.remove(text("run")))),
             "/api/stop" => {

@@ -122,6 +122,22 @@ fn names_of_experiments_lead_to_nothing_else() {
     fs::remove_file(runs.join("swept/sweep.html")).expect("own file");
     let (_, _, page) = page_of(&bench, "swept");
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;") && !page.contains("<img"), "{page}");
+    assert!(page.contains("4 runs so far"), "{page}");
+    // No figures from outside.
+    let summary = runs.join("swept/point-01/repeat-2/summary.json");
+    fs::rename(&summary, outside.join("summary.json")).expect("own file");
+    symlink(outside.join("summary.json"), &summary).expect("a link");
+    let (status, _, page) = page_of(&bench, "swept");
+    assert!(status == 200 && page.contains("3 runs so far"), "{page}");
+    // A folder is an experiment by its first run, which is no link either, and by nothing further below.
+    for (name, run) in [("late", "other/deep"), ("linked", "0002")] {
+        fs::create_dir_all(runs.join(name).join(run)).expect("own folders");
+        fs::copy(&design, runs.join(name).join(run).join("design.json")).expect("copied");
+    }
+    symlink("0002", runs.join("linked/0001")).expect("a link");
+    for name in ["late", "linked"] {
+        assert_eq!(page_of(&bench, name).0, 404, "{name}");
+    }
 }
 
 /// In the page: from the list, while it goes on, and to its end without a click.
@@ -153,7 +169,10 @@ fn an_experiment_is_followed_to_its_end_in_the_page() {
         });
     };
     shown("4 runs so far");
+    // The driver finds a frame in one step and enters it in another: by then it is the last one.
+    browser.value("(document.querySelector('#page-frame iframe').id = 'growing')");
     fs::rename(&aside, &page).expect("own file");
+    browser.wait("document.querySelector('#page-frame iframe:not(#growing)')");
     shown("How to read this");
     browser.is_quiet(&bench.origin);
 }

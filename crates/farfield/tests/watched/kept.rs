@@ -1,6 +1,7 @@
 //! Runs that are kept, in the workbench over HTTP: made again with changes, named and noted anew, deleted;
 //! and that nothing else of the disk is reached by it.
 
+use super::driver::Browser;
 use super::workbench::Bench;
 use super::{client, text};
 use farfield_measure::Summary;
@@ -109,6 +110,19 @@ fn a_kept_run_gets_another_name_and_note_and_keeps_its_figures() {
     bench.place.farfield("run first.toml -q -o runs/second").exits(0);
     let taken = json!({ "run": "second", "name": "with <i>index</i>" });
     assert_eq!(bench.post("/api/describe", &taken).1, json!({ "run": format!("{name}-2") }));
+    // Where there is no free name, the directory keeps its own, and the answer says so.
+    for number in 1..100 {
+        let name = if number == 1 { "x".to_owned() } else { format!("x-{number}") };
+        fs::create_dir(bench.place.path("runs").join(name)).expect("a folder");
+    }
+    let second = format!("{name}-2");
+    let (status, answer) = bench.post("/api/describe", &json!({ "run": second, "name": "x" }));
+    let says = "name and note are changed; the directory keeps its name: too many runs have this name";
+    assert_eq!((status, answer), (200, json!({ "run": second, "says": says })));
+    assert_eq!(summary_of(&bench.place.path("runs").join(&second)).heading.scenario, "x");
+    // Nor is one renamed that has the new name, with a number.
+    let back = json!({ "run": second, "name": "with <i>index</i>" });
+    assert_eq!(bench.post("/api/describe", &back), (200, json!({ "run": second })));
     // A note alone; and none again.
     for (note, kept) in [("x", Some("x")), ("", None)] {
         let asked = json!({ "run": name, "name": "with <i>index</i>", "note": note });
@@ -213,4 +227,73 @@ fn a_run_that_is_under_way_is_left_alone() {
     bench.watch(|event| event["running"] == false);
     assert_eq!(bench.post("/api/delete", &run), (200, json!({})));
     assert!(!bench.place.path("runs").join(name).exists());
+}
+
+/// The form never has another scenario below the name of a run, and asks before it replaces changes.
+#[test]
+fn the_form_has_the_scenario_that_its_title_says() {
+    let bench = with_a_run();
+    let Some(browser) = Browser::begin(&bench.place, "the_form_has_the_scenario_that_its_title_says") else {
+        return;
+    };
+    let other = json!({ "file": "other.toml", "text": "name = 'other'\nplane = 'simulated'\n" });
+    assert_eq!(bench.post("/api/save", &other).0, 200);
+    let again = || {
+        browser.value("(location.hash = '#runs')");
+        browser.value("(location.hash = '#new/first')");
+    };
+    let title = |says: &str| {
+        browser.wait(&format!("document.querySelector('#new-title').textContent === '{says}'"));
+    };
+    let text = "document.querySelector('#text').value";
+    let status = "document.querySelector('#new-status').textContent";
+    let opens_other = || {
+        browser.wait(
+            "[...document.querySelectorAll('#files option')].some((one) => one.value === 'other.toml')",
+        );
+        browser.choose("#files", "other.toml");
+        browser.click("#open");
+        browser.wait(&format!("{text}.includes(\"'other'\")"));
+        title("New run");
+    };
+    browser.open(&format!("{}/#token={}&new", bench.origin, bench.token));
+    again();
+    title("first again, with changes");
+    browser.wait(&format!("{text}.includes('first')"));
+    // Another file is opened, and it is run again once more.
+    opens_other();
+    again();
+    title("first again, with changes");
+    assert_eq!(browser.value(&format!("{text}.includes('first')")), true);
+    // The answer about the run is late: what was opened meanwhile stays.
+    opens_other();
+    browser.run(
+        "const own = window.fetch; window.late = 0; window.fetch = async (...given) => {\
+         if (!String(given[0]).includes('/api/again')) return own(...given);\
+         await new Promise((done) => setTimeout(done, 1500));\
+         return own(...given).finally(() => { window.late++; }); };",
+    );
+    again();
+    opens_other();
+    browser.wait("window.late > 0");
+    browser.value("new Promise((done) => setTimeout(() => done(true), 300))");
+    assert_eq!(browser.value(&format!("{text}.includes(\"'other'\")")), true);
+    title("New run");
+    // A run whose scenario cannot be read has no title over what is there.
+    browser.value("(location.hash = '#new/absent')");
+    browser.wait("document.querySelector('#new-status').className === 'wrong'");
+    title("New run");
+    // Changes are asked about.
+    browser.value("(window.asked = 0, window.confirm = () => (window.asked++, false))");
+    browser.value("(document.querySelector('#text').value += '# changed')");
+    again();
+    browser.wait(&format!("{status} === 'The form is left as it was.'"));
+    assert_eq!(browser.value(&format!("{text}.includes('# changed')")), true);
+    browser.click("#open");
+    browser.wait("window.asked === 2");
+    title("New run");
+    browser.value("(window.confirm = () => true)");
+    again();
+    title("first again, with changes");
+    assert_eq!(browser.value(&format!("{text}.includes('first') && !{text}.includes('# changed')")), true);
 }

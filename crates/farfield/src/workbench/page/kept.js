@@ -16,7 +16,8 @@ export async function describe(run) {
   by("describe-name").value = run.scenario;
   by("describe-note").value = run.note ?? "";
   if (!await left(by("describe"), "yes")) return false;
-  await ask("/api/describe", { run: run.name, name: by("describe-name").value, note: by("describe-note").value });
+  const { says } = await ask("/api/describe", { run: run.name, name: by("describe-name").value, note: by("describe-note").value });
+  by("runs-error").textContent = says ?? "";
   return true;
 }
 
