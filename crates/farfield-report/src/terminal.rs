@@ -37,6 +37,8 @@ pub const LINES: usize = 24;
 pub const COLUMNS: usize = 80;
 /// Lines that the verdict keeps where what stands ahead of it takes the room: a cause, and what to do.
 const VERDICT: usize = 6;
+/// Those of a run that is not complete, its verdict, and a cause.
+const VERDICT_LEAST: usize = 3;
 /// Warnings that are shown.
 const WARNINGS: usize = 6;
 /// Notes of monitors that are shown.
@@ -75,8 +77,9 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let mut heading = heading(summary);
     // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen.
     let room = LINES.saturating_sub(measured.len() + ended.len() + closing.len());
-    let beside = heading.len() + warnings.len();
-    let verdict = verdict(summary, look, room.saturating_sub(beside).max(VERDICT.min(room)));
+    // Whoever asks for all warnings has no less advice for it.
+    let beside = heading.len() + self::warnings(&summary.warnings, Look { verbose: false, ..look }).len();
+    let verdict = verdict(summary, look, room.saturating_sub(beside).max(least(room)));
     // What to do goes ahead of the user's own words, which take no room from it.
     heading.extend(note(summary));
     let tables = [
@@ -89,10 +92,18 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         states::table(&summary.states),
         sessions::failures(summary),
         parts::classes(&summary.classes),
-        if look.verbose { diagnostics::lines(summary) } else { Vec::new() },
+        diagnostics::lines(summary, look.verbose),
+        if look.verbose { further_notes(summary) } else { Vec::new() },
     ]
     .concat();
     page(heading, tables, warnings, [verdict, measured, ended, closing])
+}
+
+/// Lines of the verdict at least, where what stands below it leaves `room` of the last screen: as many as
+/// there are, and so many that no verdict is without a cause. Where there are none, it is out of sight
+/// anyway.
+fn least(room: usize) -> usize {
+    if room == 0 { VERDICT } else { VERDICT.min(room).max(VERDICT_LEAST) }
 }
 
 /// Joins the beginning and the sections of the last screen, with blank lines between these as far as there
@@ -307,26 +318,34 @@ fn marked_row(name: &str, times: Option<&TimingSummary>, disturbed: Option<&Dist
 /// The first resource to give out, and what could not be read of the server.
 fn bottleneck(summary: &Summary, look: Look<'_>) -> Vec<String> {
     let Some(found) = &summary.bottleneck else { return Vec::new() };
-    let shown = if look.verbose { usize::MAX } else { NOTES };
-    let notes = found.notes.iter().take(shown).map(|note| ("  note", note));
-    let texts = std::iter::once(("bottleneck", &found.in_words)).chain(notes);
-    let lines = texts.flat_map(|(label, text)| {
-        let text = wrapped(text, COLUMNS - LABEL).into_iter().enumerate();
-        text.map(|(at, line)| labelled(if at == 0 { label } else { "" }, &line)).collect::<Vec<_>>()
-    });
-    let rest = found.notes.len().saturating_sub(shown);
-    let more = (rest > 0).then(|| labelled("", &format!("and {rest} more, in summary.json")));
-    lines.chain(more).collect()
+    let notes = found.notes.iter().take(NOTES).flat_map(|note| under("  note", note));
+    let rest = found.notes.len().saturating_sub(NOTES);
+    let place = if look.verbose { "above" } else { "in summary.json" };
+    let more = (rest > 0).then(|| labelled("", &format!("and {rest} more, {place}")));
+    under("bottleneck", &found.in_words).into_iter().chain(notes).chain(more).collect()
+}
+
+/// Notes of monitors for which there is no room below the bottleneck, and a blank line behind them.
+fn further_notes(summary: &Summary) -> Vec<String> {
+    let notes = summary.bottleneck.iter().flat_map(|found| found.notes.iter().skip(NOTES));
+    let mut lines: Vec<String> = notes.flat_map(|note| under("note", note)).collect();
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// A text in as many lines as it takes, with a label at the first.
+fn under(label: &str, text: &str) -> Vec<String> {
+    let lines = wrapped(text, COLUMNS - LABEL).into_iter().enumerate();
+    lines.map(|(at, line)| labelled(if at == 0 { label } else { "" }, &line)).collect()
 }
 
 /// Warnings in full, the first ones first.
 fn warnings(warnings: &[String], look: Look<'_>) -> Vec<String> {
     let most = if look.verbose { usize::MAX } else { WARNINGS };
-    let lines = |warning: &String| {
-        let text = wrapped(warning, COLUMNS - LABEL).into_iter().enumerate();
-        text.map(|(at, line)| labelled(if at == 0 { "warning" } else { "" }, &line)).collect::<Vec<_>>()
-    };
-    let mut shown: Vec<String> = warnings.iter().take(most).flat_map(lines).collect();
+    let mut shown: Vec<String> =
+        warnings.iter().take(most).flat_map(|warning| under("warning", warning)).collect();
     let rest = warnings.len().saturating_sub(most);
     shown.extend((rest > 0).then(|| labelled("", &format!("and {rest} more, in summary.json"))));
     shown

@@ -72,9 +72,9 @@ directory   runs/2026-03-01-quick
 fn the_worst_run_still_fits_and_is_loud() {
     let text = plain(&Scene::worst().summary());
     is_as_narrow(&text);
-    // Above the last screen are the heading, and six warnings of seven lines, with one that says that there
-    // are more.
-    assert_eq!(text.lines().count(), LINES + 2 + 8, "no room is wasted:\n{text}");
+    // Above the last screen are the heading, the generator's line between two that are blank, and six
+    // warnings of seven lines, with one that says that there are more.
+    assert_eq!(text.lines().count(), LINES + 2 + 3 + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
     for word in ["INCOMPLETE", "INVALID     14 of 27", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
@@ -154,6 +154,21 @@ fn a_run_with_more_rows_than_a_screen_is_shown() {
         let text = plain(&summary);
         assert!(text.lines().count() > LINES + 20, "{text}");
         assert!(text.lines().any(|line| line.starts_with(verdict)), "{text}");
+        let has_advice =
+            text.contains("\n  ! generator-lacked  62") && text.contains("\n    → raise the limit");
+        assert_eq!(has_advice, verdict == "INVALID ", "{text}");
+    }
+    // Whatever is left of the screen, what is not valid has a cause.
+    let mut summary = Scene::worst().summary();
+    for complete in [false, true] {
+        summary.complete = complete;
+        for columns in 0..20 {
+            let in_words = "processor ".repeat(columns * 7);
+            summary.bottleneck = Some(Bottleneck { in_words, ..nothing_gave_out() });
+            let text = plain(&summary);
+            let after = text.split_once("\nINVALID ").and_then(|(_, after)| after.lines().nth(1));
+            assert!(after.is_some_and(|line| line.starts_with("  ! ")), "{columns}: {text}");
+        }
     }
 }
 
@@ -192,6 +207,25 @@ bottleneck  the server's processor was full from second 12 (98 % of 1
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("\n  note      note 0\n  note      note 1\n"), "{text}");
     assert!(text.contains("\n            and 2 more, in summary.json\n"), "{text}");
+    // Whoever asks for more has the other notes above, and they take nothing from the advice.
+    scene.stats.workers[0].slept = Duration::from_ms(60);
+    scene.stats.bottleneck.as_mut().expect("a bottleneck").notes =
+        (0..12).map(|n| format!("note {n}")).collect();
+    scene.stats.warnings = vec!["a warning".to_owned(); 9];
+    let shown = |verbose| render(&scene.summary(), Look { verbose, ..Look::default() });
+    let verdict = |text: &str| {
+        let lines = text.lines().skip_while(|line| !line.starts_with("INVALID "));
+        let lines = lines.take_while(|line| !line.is_empty() && !line.starts_with("rate "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (short, long) = (shown(false), shown(true));
+    assert!(long.contains("\nnote        note 2\n") && long.contains("\nnote        note 11\n"), "{long}");
+    assert!(
+        long.contains("\n            and 10 more, above\n") && long.find("note 11") < long.find("INVALID"),
+        "{long}"
+    );
+    assert!(verdict(&short).len() > 1, "{short}");
+    assert_eq!(verdict(&long), verdict(&short), "{long}");
 }
 
 /// A warning that is cut off has been made for nothing.
@@ -366,7 +400,7 @@ fn classes_have_a_table() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let text = plain(&Scene::worst().across(&many).summary());
     assert!(text.contains("\n  and 12 more, in summary.json\n"), "{text}");
-    assert!(text.lines().count() <= LINES + 22, "{text}");
+    assert!(text.lines().count() <= LINES + 24, "{text}");
 }
 
 /// Counts of resent requests and of drops are never cut off by what stands before them.

@@ -7,7 +7,8 @@ use crate::common::{Ended, Place};
 /// Lines and columns of a terminal.
 const LINES: usize = 24;
 const COLUMNS: usize = 80;
-/// First words of lines that only `-v` shows.
+/// First words of lines that `-v` shows. The first two are seen without it where they make figures doubtful,
+/// as a busy machine may.
 const DIAGNOSTICS: [&str; 3] = ["generator", "placement", "packets"];
 
 fn first_words(text: &str) -> Vec<&str> {
@@ -42,7 +43,7 @@ fn has_it_in_sight(place: &Place, ended: &Ended, statuses: Option<&str>) -> Vec<
         }
     }
     let (short, long) = (first_words(&ended.stdout), first_words(&verbose));
-    assert!(!DIAGNOSTICS.iter().any(|label| short.contains(label)), "{}", ended.stdout);
+    assert!(!short.contains(&"packets"), "{}", ended.stdout);
     assert!(short.iter().all(|word| long.contains(word)), "{verbose}");
     DIAGNOSTICS.into_iter().filter(|label| long.contains(label)).collect()
 }
