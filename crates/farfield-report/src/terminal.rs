@@ -79,7 +79,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let room = LINES.saturating_sub(measured.len() + ended.len() + closing.len());
     // Whoever asks for all warnings has no less advice for it.
     let beside = heading.len() + self::warnings(&summary.warnings, Look { verbose: false, ..look }).len();
-    let verdict = verdict(summary, look, room.saturating_sub(beside).max(least(room)));
+    let verdict = verdict(summary, look, room.saturating_sub(beside).max(least(summary, room)));
     // What to do goes ahead of the user's own words, which take no room from it.
     heading.extend(note(summary));
     let tables = [
@@ -100,10 +100,11 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
 }
 
 /// Lines of the verdict at least, where what stands below it leaves `room` of the last screen: as many as
-/// there are, and so many that no verdict is without a cause. Where there are none, it is out of sight
-/// anyway.
-fn least(room: usize) -> usize {
-    if room == 0 { VERDICT } else { VERDICT.min(room).max(VERDICT_LEAST) }
+/// there are, with the whole advice of the first cause, and so many that no verdict is without a cause. Where
+/// there are none, it is out of sight anyway.
+fn least(summary: &Summary, room: usize) -> usize {
+    let verdict = VERDICT.max(1 + checks::first_cause_lines(&summary.verdict));
+    if room == 0 { verdict } else { verdict.min(room).max(VERDICT_LEAST) }
 }
 
 /// Joins the beginning and the sections of the last screen, with blank lines between these as far as there

@@ -39,6 +39,11 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
     in_short(first, others, &failed, room)
 }
 
+/// Lines of the first cause with all of its advice; none where nothing failed.
+pub(super) fn first_cause_lines(verdict: &Verdict) -> usize {
+    verdict.first_cause().map_or(0, |cause| 1 + advice(cause).len())
+}
+
 /// The first cause with as many whole sentences of what to do as there is room for, and a line of each other
 /// cause, or where there is none for these the names of all that failed beside it.
 fn in_short(first: &Check, others: &[&Check], failed: &[&Check], room: usize) -> Vec<String> {
