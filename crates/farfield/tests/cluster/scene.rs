@@ -1,8 +1,12 @@
 //! Words for scenes of a rendezvous: a gatherer, and parts that join it, all on this machine.
 
-use crate::common::{CALM, Ended, Place, Running, poll};
+use crate::common::{CALM, Ended, Place, Running, poll, try_poll};
 use farfield_base::Sample;
 use std::fs;
+use std::time::Duration;
+
+/// Parts join and are ready in a second, and in a minute on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A gatherer that listens.
 pub struct Gathering {
@@ -32,9 +36,11 @@ impl Gathering {
         place.begin(&format!("run --join {} --ticket ticket {words}", self.address))
     }
 
-    /// Waits until it has said `words`.
+    /// Waits until it has said `words`; where it does not, what it said instead is what one wants to know.
+    #[track_caller]
     pub fn await_words(&self, words: &str) {
-        poll(&format!("`{words}`"), || self.running.said().contains(words).then_some(()));
+        let found = try_poll(PATIENCE, || self.running.said().contains(words).then_some(()));
+        assert!(found.is_some(), "`{words}` is not in: {}", self.running.said());
     }
 
     /// Its end, with the run directory of the whole.
