@@ -27,5 +27,5 @@ pub mod warm_up;
 pub use goal::{Goals, GoalsError};
 pub use needs::Needs;
 pub use report::{Answer, CapacityReport, CurvePoint, Throughput};
-pub use search::{SearchPlan, search};
+pub use search::{SearchPlan, TRIALS_OF_SEARCH, search};
 pub use trial::{Design, GoalReading, Observed, Runner, Stop, Trial, Validity};

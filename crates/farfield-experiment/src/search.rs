@@ -25,6 +25,7 @@ mod estimate;
 mod judged;
 
 use estimate::Focus;
+pub use judged::TRIALS_OF_SEARCH;
 
 /// Full trials are so much longer than short ones.
 const SHORTER: u64 = 4;

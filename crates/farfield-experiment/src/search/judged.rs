@@ -8,7 +8,7 @@ use crate::report::{Answer, Method, TrialRecord};
 use farfield_base::Duration;
 
 /// Lengths of a full trial that a search takes: full ones, short ones, and their warm-up.
-const TRIALS_OF_SEARCH: u64 = 18;
+pub const TRIALS_OF_SEARCH: u64 = 18;
 /// Lengths of a trial that a search takes in which one of five has times beyond the limit.
 const TRIALS_OF_BURSTS: u64 = 60;
 /// Requests that may be beyond a percentile's limit in trials of which single ones are an answer.

@@ -1,7 +1,7 @@
 //! The summary of a run as an experiment reads it: whether the run counts, and what its goals came to.
 
 use farfield_base::Duration;
-use farfield_experiment::{GoalReading, Observed, Validity};
+use farfield_experiment::{GoalReading, Observed, TRIALS_OF_SEARCH, Validity};
 use farfield_measure::bottleneck::BottleneckCause;
 use farfield_measure::{Quantile, Summary};
 use std::path::Path;
@@ -82,8 +82,6 @@ const MISSING_MAX: f64 = 0.05;
 const WARM_UP_LENGTHS: f64 = 3.0;
 /// The largest share of a trial's sessions that may be open at its end for these to show how long they last.
 const OPEN_MAX: f64 = 0.8;
-/// Trials that a search makes, in lengths of a full one and its warm-up.
-const TRIALS: f64 = 18.0;
 
 /// The shortage of a valid run that kept its goals while its sessions, which arrive by themselves, became
 /// more: in the long run the load is higher.
@@ -107,7 +105,7 @@ pub fn still_rising(summary: &Summary, goals: &[GoalReading]) -> Option<Validity
             return None;
         }
         let (lasts, waits) = (in_seconds(mean_s), in_seconds(waited_s.ceil()));
-        let budget = in_seconds((TRIALS * (waited_s + measured_s)).ceil());
+        let budget = in_seconds((TRIALS_OF_SEARCH as f64 * (waited_s + measured_s)).ceil());
         format!(
             "sessions last {lasts} on average, and became more while they were measured; --warm-up {waits} --budget {budget} waits for that"
         )

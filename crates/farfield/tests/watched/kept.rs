@@ -218,7 +218,7 @@ fn a_run_that_is_under_way_is_left_alone() {
         let (status, answer) = bench.post(path, &run);
         assert_eq!(
             (status, &answer["error"]),
-            (422, &json!("the run is left as it is: it is under way")),
+            (422, &json!("the run is left as it is: it is under way, or being changed")),
             "{path}"
         );
     }

@@ -3,6 +3,7 @@
 
 use farfield_files::{Folder, Lock};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 
 /// A run that stays as it is, and whether it should not have.
 #[derive(Debug)]
@@ -20,13 +21,17 @@ impl Left {
 /// The directory `name` of a run in `folder`, which nobody else changes as long as it is held; `complete` is
 /// whether its summary says that the run has ended.
 pub fn hold(folder: &Folder, name: &OsStr, complete: bool) -> Result<Folder, Left> {
-    let whole = folder.open_below(name).map_err(|_| Left::because("it is no directory but a link to one"))?;
+    let whole = folder.open_below(name).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Left::because("it is gone"),
+        ErrorKind::PermissionDenied => Left::because("it may not be opened"),
+        _ => Left::because("it is no directory but a link to one"),
+    })?;
     if !whole.is_own().unwrap_or(false) {
         return Err(Left::because("it belongs to another user"));
     }
     match whole.lock() {
         Lock::Taken => Ok(whole),
-        Lock::Held => Err(Left::because("it is under way")),
+        Lock::Held => Err(Left::because("it is under way, or being changed")),
         Lock::None if complete => Ok(whole),
         Lock::None => Err(Left::because("it may be under way: its file system has no locks")),
     }
