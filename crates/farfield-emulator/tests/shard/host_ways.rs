@@ -1,5 +1,6 @@
 //! Real hosts that send to one another: programs in clients' places, and servers.
 
+use super::router::drain;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::layout::{Bottleneck, Class, Frame, Graph, Layout, lay_out, with_models};
@@ -83,17 +84,6 @@ fn datagram(source: IpAddr, destination: IpAddr, ttl: u8) -> Packet {
     let message = Message::Udp(UdpRepr { source_port: 40_000, destination_port: 53 }, &data);
     write_packet(&ip, &message, &mut out);
     Packet::raw(out.into()).expect("a packet")
-}
-
-/// The packets that have come to servers and to clients, once nothing is under way.
-fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
-    let (mut at_servers, mut at_clients) = (Vec::new(), Vec::new());
-    loop {
-        at_servers.extend(std::iter::from_fn(|| router.poll_departure()));
-        at_clients.extend(std::iter::from_fn(|| router.poll_arrival()));
-        let Some(next) = router.next_at() else { return (at_servers, at_clients) };
-        assert!(router.step(next, &mut ()));
-    }
 }
 
 /// The time of the one packet that arrived, and its hop limit.

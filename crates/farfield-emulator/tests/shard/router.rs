@@ -35,7 +35,7 @@ fn datagram(addresses: Addresses, ttl: u8, bytes: usize) -> Packet {
 }
 
 /// The packets that come out at either end, the servers' and the clients', until nothing is under way.
-fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
+pub fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
     let (mut at_servers, mut at_clients) = (Vec::new(), Vec::new());
     loop {
         at_servers.extend(std::iter::from_fn(|| router.poll_departure()));
