@@ -1,9 +1,10 @@
 //! Runs of an experiment as processes of this same program: each is `farfield run`, with a directory of its
 //! own in which `design.json` says what it is.
 //!
-//! A run that is there already, whole and of the same design, is read back: an experiment asks for the same
-//! runs again as long as they come to the same, and so goes on where it was. Ctrl-C ends a run as it ends
-//! any; its directory stays, is marked as incomplete, and is made again beside it.
+//! A run that is there already, whole, of the same design and with the same keys, is read back: an
+//! experiment asks for the same runs again as long as they come to the same, and so goes on where it was.
+//! Ctrl-C ends a run as it ends any; its directory stays, is marked as incomplete, and is made again beside
+//! it.
 
 use farfield_base::Duration;
 use farfield_experiment::Stop;
@@ -14,6 +15,7 @@ use farfield_report::RunDirectory;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,13 @@ pub struct ChildRun<'a, T> {
     pub directory: PathBuf,
 }
 
+impl<T> ChildRun<'_, T> {
+    /// The keys with the values that they have in the end.
+    fn keys(&self) -> BTreeMap<String, String> {
+        self.sets.iter().cloned().collect()
+    }
+}
+
 /// A run that was made, now or before.
 pub struct ChildResult {
     /// Its directory.
@@ -68,6 +77,8 @@ struct DesignFile<T> {
     design: T,
     /// Absent in those of older searches.
     scenario: Option<String>,
+    /// The keys that were set for this run, with their values; absent in those of older searches.
+    keys: Option<BTreeMap<String, String>>,
     took_s: f64,
 }
 
@@ -115,6 +126,11 @@ impl ChildRuns {
         if kept.scenario.is_some_and(|scenario| scenario != self.scenario) {
             return Err(other("scenario"));
         }
+        if let Some(change) = kept.keys.and_then(|kept| changed(&kept, &asked.keys())) {
+            return Err(Stop::Failed(format!(
+                "{directory} was made with {change}; give it the same again, or choose another folder with --out"
+            )));
+        }
         let run = RunDirectory::open(directory.to_string());
         let run = run.map_err(|error| Stop::Failed(error.to_string()))?;
         Ok(Some(ChildResult { run, took_s: kept.took_s, read_back: true }))
@@ -143,7 +159,8 @@ impl ChildRuns {
         }
         let run = RunDirectory::open(directory).map_err(|error| failed(&error.to_string()))?;
         let design = asked.design.clone();
-        let file = DesignFile { design, scenario: Some(self.scenario.clone()), took_s };
+        let (scenario, keys) = (Some(self.scenario.clone()), Some(asked.keys()));
+        let file = DesignFile { design, scenario, keys, took_s };
         let text = serde_json::to_string_pretty(&file).expect("a design is JSON") + "\n";
         let put = farfield_files::output::put(&directory.join(DESIGN_FILE), text.as_bytes());
         put.map_err(|error| failed(&format!("{DESIGN_FILE} cannot be written: {error}")))?;
@@ -191,6 +208,17 @@ impl ChildRuns {
     }
 }
 
+/// The first key that a run was made with and that is another now, in words.
+fn changed(kept: &BTreeMap<String, String>, asked: &BTreeMap<String, String>) -> Option<String> {
+    let keys: BTreeSet<&String> = kept.keys().chain(asked.keys()).collect();
+    let key = keys.into_iter().find(|key| kept.get(*key) != asked.get(*key))?;
+    Some(match (kept.get(key), asked.get(key)) {
+        (Some(kept), Some(asked)) => format!("{key} = {kept}, and {asked} is asked for now"),
+        (Some(kept), None) => format!("{key} = {kept}, which is not asked for now"),
+        (None, asked) => format!("no {key}, and {} is asked for now", asked.map_or("", String::as_str)),
+    })
+}
+
 /// The first messages of a run; the rest is read, so that the run does not wait.
 fn messages(mut stderr: impl Read) -> String {
     let mut text = Vec::new();
@@ -202,4 +230,27 @@ fn messages(mut stderr: impl Read) -> String {
 /// A time as a key takes it, to the nanosecond.
 pub fn in_ns(time: Duration) -> String {
     format!("{}ns", time.as_ns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goals, warm-ups and curves of a question are keys of their runs: with other ones a run is another.
+    #[test]
+    fn a_run_with_another_key_is_another_run() {
+        let keys = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect::<BTreeMap<_, _>>()
+        };
+        let kept = keys(&[("seed", "1"), ("thresholds", "['p99<1ms']")]);
+        assert_eq!(changed(&kept, &kept), None);
+        let change = |asked: &[(&str, &str)]| changed(&kept, &keys(asked)).expect("a change");
+        assert_eq!(
+            change(&[("seed", "1"), ("thresholds", "['p99<9ms']")]),
+            "thresholds = ['p99<1ms'], and ['p99<9ms'] is asked for now"
+        );
+        assert_eq!(change(&[("thresholds", "['p99<1ms']")]), "seed = 1, which is not asked for now");
+        let more = [("run.warm-up", "15s"), ("seed", "1"), ("thresholds", "['p99<1ms']")];
+        assert_eq!(change(&more), "no run.warm-up, and 15s is asked for now");
+    }
 }

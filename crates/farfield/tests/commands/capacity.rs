@@ -39,6 +39,11 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
     assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let other = place.farfield("capacity server.toml --slo p99<1s --seed 9 -o trials -q").exits(1);
     assert!(other.stderr.contains("is of another experiment"), "{}", other.stderr);
+    // Other goals would be judged by trials that were not held against them.
+    let other = place.farfield("capacity server.toml --slo p99<1s,errors<1% -o trials -q").exits(1);
+    assert!(other.stderr.contains("trials/0001 was made with thresholds = "), "{}", other.stderr);
+    let other = place.farfield(&format!("{words} --warm-up 9s")).exits(1);
+    assert!(other.stderr.contains("and 9000000000ns is asked for now"), "{}", other.stderr);
     // A search of another server, with nothing else changed.
     let words = words.replace(" -q", " -q --set simulated.workers=2");
     let other = place.farfield(&words).exits(1);
