@@ -17,6 +17,7 @@ mod page;
 mod plan;
 mod routed;
 mod server;
+mod shares;
 mod site;
 mod tool;
 
@@ -57,6 +58,10 @@ pub struct ExperimentArgs {
     /// Only writes the list of claims in docs/experiments.md anew, from the pages.
     #[arg(long, conflicts_with_all = ["quick", "smoke", "withdraw"])]
     index: bool,
+    /// Measures only what claims rest on, with so many times the share of a processor that servers are held
+    /// to, and puts the claims as they are then into the pages that there are; such as 0.5,2.
+    #[arg(long, value_name = "FACTORS", value_delimiter = ',', value_parser = factor, conflicts_with_all = ["quick", "smoke", "withdraw", "index"])]
+    shares: Vec<f64>,
     /// Folder to keep the pages in.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -66,6 +71,14 @@ pub struct ExperimentArgs {
     /// Executable of farfield; built by default.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+}
+
+/// A factor of a share: more than 0.
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor > 0.0 && factor.is_finite() => Ok(factor),
+        _ => Err(format!("`{text}` is no number above 0")),
+    }
 }
 
 /// The exit code where no claim fails, but one is undecided or not judged: that of a run of farfield that is
@@ -98,9 +111,12 @@ pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
             runner.check(point).and_then(|()| runner.check_tool(point)).with_context(|| at(point))
         })?;
     }
+    if !args.shares.is_empty() {
+        return at_other_shares(&runner, &experiments, length, args);
+    }
     let mut worst = State::Holds;
     for experiment in &experiments {
-        let rows = measure(&runner, experiment, length, args)?;
+        let rows = measure(&runner, experiment, points(experiment, length), length, args)?;
         let page = judged(experiment, &rows);
         println!("\n## {}\n", page.title);
         page.tables.iter().for_each(|table| println!("{}", table.markdown()));
@@ -109,20 +125,62 @@ pub fn run(args: &ExperimentArgs) -> Result<ExitCode> {
             worst = page.claims.iter().map(|claim| claim.state).fold(worst, State::max);
         }
         if let Some(folder) = folder(args, length) {
-            let provenance = Provenance {
-                length,
-                machine: runner.machine()?,
-                repeats: args.repeats,
-                retries_max: args.retries,
-                note: args.note.clone(),
-            };
-            let origin = page::origin_of(experiment, &provenance);
+            let origin = page::origin_of(experiment, &provenance(&runner, length, args)?);
+            let file = folder.join(&experiment.name).join("page.md");
+            let earlier = std::fs::read_to_string(file).unwrap_or_default();
             page.keep(&folder, &experiment.name, Method::Experiment, &origin)?;
+            if let Some(section) = shares::of_page(&earlier) {
+                shares::keep(&folder.join(&experiment.name), section)?;
+            }
         }
         // After each: what comes later may be interrupted.
         write_index(args, length)?;
     }
     Ok(code(worst))
+}
+
+/// The way in which runs were made.
+fn provenance(runner: &Runner, length: Length, args: &ExperimentArgs) -> Result<Provenance> {
+    Ok(Provenance {
+        length,
+        machine: runner.machine()?,
+        repeats: args.repeats,
+        retries_max: args.retries,
+        note: args.note.clone(),
+    })
+}
+
+/// Judges the claims of the experiments that have a share of a processor at other shares, and puts that into
+/// their pages. What does not hold there is a result, and no failure.
+fn at_other_shares(
+    runner: &Runner,
+    experiments: &[Experiment],
+    length: Length,
+    args: &ExperimentArgs,
+) -> Result<ExitCode> {
+    for experiment in experiments {
+        let mut judged_at = Vec::new();
+        for &factor in &args.shares {
+            let points = shares::points(experiment, points(experiment, length), factor);
+            if points.is_empty() {
+                eprintln!("{} has no share of a processor", experiment.name);
+                break;
+            }
+            eprintln!("{} at {factor} times the share", experiment.name);
+            let rows = measure(runner, experiment, points, length, args)?;
+            judged_at.push((factor, judged(experiment, &rows).claims));
+        }
+        if judged_at.is_empty() {
+            continue;
+        }
+        let origin = page::origin_of(experiment, &provenance(runner, length, args)?);
+        let section = shares::section(experiment, &judged_at, &origin);
+        println!("\n{section}");
+        if let Some(folder) = folder(args, length) {
+            shares::keep(&folder.join(&experiment.name), &section)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The folder that pages are kept in, if any.
@@ -209,15 +267,15 @@ fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
     points
 }
 
-/// The points of an experiment. Rounds of all points follow each other, so that what changes on the machine
+/// The points, run. Rounds of all points follow each other, so that what changes on the machine
 /// in the course of minutes is in every point's interval, and not in the difference between two points.
 fn measure(
     runner: &Runner,
     experiment: &Experiment,
+    points: Vec<Point>,
     length: Length,
     args: &ExperimentArgs,
 ) -> Result<Vec<Row>> {
-    let points = points(experiment, length);
     let (repeats, retries) = if length == Length::Smoke { (1, 0) } else { (args.repeats, args.retries) };
     let empty =
         |point: &Point| Row { curve: point.curve, value: point.value, repeats: Vec::new(), unknown: None };

@@ -31,6 +31,7 @@
 //! itself, unless it turns out to be the peak that it is compared with.
 
 use super::column::{Column, LEVEL, Row};
+use super::curve::Curve;
 use super::plan::{Number, Plan};
 use crate::page::{Claim, State};
 use farfield_measure::interval::MeanEstimate;
@@ -132,6 +133,33 @@ impl Criterion {
             Bound::Number(_) => None,
         };
         self.curve.as_deref().into_iter().chain(against)
+    }
+
+    /// True if a run of the curve at `value` is among what the claim is judged by. Curves that are not run
+    /// themselves are judged by the runs of those they are taken from.
+    pub fn rests_on(&self, plan: &Plan, curve: usize, value: Number) -> bool {
+        let serves = |name: Option<&str>| match name.and_then(|name| plan.curve(name)) {
+            None => true,
+            Some(named) => {
+                let Curve { highest, of, .. } = &plan.curves[named];
+                let is_of = of.as_ref().is_some_and(|of| plan.curve(&of.curve) == Some(curve));
+                named == curve || *highest || is_of
+            }
+        };
+        let is_in_range = (self.from..=self.to).contains(&value.as_f64());
+        let own = self.curve.as_deref();
+        let is_bound = match &self.bound {
+            Bound::Number(_) => false,
+            Bound::Of(of) => {
+                let at = match of.at {
+                    _ if of.peak => true,
+                    Some(at) => at == value,
+                    None => is_in_range,
+                };
+                at && serves(of.curve.as_deref().or(own))
+            }
+        };
+        is_bound || (is_in_range && serves(own))
     }
 
     /// Judges the claim by `rows`.
