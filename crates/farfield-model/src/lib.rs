@@ -16,8 +16,9 @@
 //! connection that the server does not have yet, and the SYN-ACK is sent again. A queue of `n` holds `n + 1`,
 //! as Linux's does.
 //!
-//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept. Over
-//! TLS, handshakes and records' headers do.
+//! Nothing on the path of a packet allocates once tables have grown: replies are slices of what is kept. A
+//! segment of two pieces, such as a reply's head and body in HTTP/2, is put together by TCP; over TLS,
+//! handshakes and records' headers allocate.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

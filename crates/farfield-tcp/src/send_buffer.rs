@@ -2,8 +2,8 @@
 //!
 //! A queue of shared chunks: writing a request that is a view of a template copies nothing, and a
 //! retransmission reads the same bytes again. The first chunk lies in the buffer itself, so that a connection
-//! which writes one request after the other allocates nothing. Offsets count from the first byte of the
-//! connection.
+//! which writes one request after the other allocates nothing; a segment that spans chunks is put together in
+//! a new one. Offsets count from the first byte of the connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! Clients, links and models of servers in virtual time: the scenes of one program, since each program is
 //! linked on its own and has all that it uses compiled once more.
 
+mod allocations;
 mod changes;
 mod closures;
 mod counts;
