@@ -5,6 +5,7 @@
 use crate::architecture;
 use crate::book;
 use crate::built;
+use crate::commits;
 use crate::dependencies;
 use crate::directions;
 use crate::docs;
@@ -23,6 +24,7 @@ pub fn run() -> Result<()> {
     let locked = ["metadata", "--locked", "--format-version", "1", "--manifest-path", "fuzz/Cargo.toml"];
     process::output(process::cargo().args(locked))?;
     rules()?;
+    commits::check()?;
     directions::check()?;
     architecture::check()?;
     promises::check()?;

@@ -1,5 +1,5 @@
 //! Shared by the maintainers' programs: their frame; running other programs, held on a processor and
-//! measured; the tools of the system.
+//! measured; the tools of the system; the scenarios whose samples stay the same.
 //!
 //! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate
 //! of the product.
@@ -8,6 +8,7 @@ pub mod certificate;
 pub mod hold;
 pub mod nginx;
 pub mod process;
+pub mod same;
 mod services;
 pub mod system;
 pub mod task;

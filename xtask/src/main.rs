@@ -11,6 +11,7 @@ mod book;
 mod browser;
 mod built;
 mod check;
+mod commits;
 mod dependencies;
 mod directions;
 mod dist;
@@ -24,13 +25,13 @@ mod libraries;
 mod pictures;
 mod promises;
 mod python;
-mod same;
 mod test;
 
 use anyhow::Result;
 use clap::Parser;
 use std::process::ExitCode;
 use xtask::hold;
+use xtask::same;
 use xtask::task::enter_repository;
 
 /// The tasks of a maintainer of farfield.
