@@ -16,6 +16,7 @@ mod make;
 pub mod points;
 pub mod report;
 mod scale;
+mod shares;
 mod unit;
 pub mod until;
 

@@ -63,6 +63,7 @@ impl PointRunner for Server<'_> {
             scale: Scale::Ratio,
             value: Some(value),
             unknown: None,
+            requests: None,
             need,
         };
         let took_s = (length.measured + length.warm_up).as_secs_f64();

@@ -5,8 +5,8 @@ use farfield_base::Duration;
 use farfield_base::random::{Purpose, Seed};
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::{
-    Claim, EachValue, Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, Setting, Side,
-    SweepPlan, SweepReport, Verdict, points, sweep,
+    Claim, Doubt, EachValue, Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, Setting,
+    Side, SweepPlan, SweepReport, Verdict, points, sweep,
 };
 use farfield_experiment::{Stop, Validity};
 use rand_core::Rng;
@@ -20,6 +20,8 @@ struct Server {
     noise: f64,
     /// Runs that are disturbed, by number.
     disturbed: BTreeSet<u32>,
+    /// Runs in which it does not cope, by number.
+    overwhelmed: BTreeSet<u32>,
     /// The number of the run at which it is interrupted.
     interrupted: Option<u32>,
     made: Mutex<Vec<PlannedRun>>,
@@ -32,6 +34,7 @@ impl Server {
         Server {
             noise,
             disturbed: BTreeSet::new(),
+            overwhelmed: BTreeSet::new(),
             interrupted: None,
             made: Mutex::default(),
             at_once: AtomicUsize::new(0),
@@ -62,11 +65,20 @@ impl PointRunner for Server {
         }
         let validity = match self.disturbed.contains(&number) && run.attempt == 0 {
             true => Validity::Invalid { cause: "host-steal".to_owned(), is_full: false },
+            false if self.overwhelmed.contains(&number) => {
+                Validity::Overwhelmed { cause: "server-silent".to_owned() }
+            }
             false => Validity::Valid,
         };
         let value = Some(1e7 * factor * (0.5 * of_seed + of_run).exp());
-        let reading =
-            Reading { metric: "p99".to_owned(), scale: Scale::Ratio, value, unknown: None, need: None };
+        let reading = Reading {
+            metric: "p99".to_owned(),
+            scale: Scale::Ratio,
+            value,
+            unknown: None,
+            need: None,
+            requests: None,
+        };
         let directory = PathBuf::from(format!("{number}-{}", run.attempt));
         Ok(PointRun {
             validity,
@@ -350,4 +362,65 @@ fn a_sweep_of_one_point_is_repeats() {
     let report = sweep(&plan(&[]), &Server::new(0.1));
     assert_eq!((report.points.len(), report.runs.len(), report.effects.len()), (1, 4, 0));
     assert!(report.points[0].estimates[0].interval.is_some());
+}
+
+/// Runs of so many requests, of which none fails.
+struct Faultless(u64);
+
+impl PointRunner for Faultless {
+    fn run(&self, run: &PlannedRun) -> Result<PointRun, Stop> {
+        let mut came_to = Server::new(0.0).run(run)?;
+        let (metric, scale) = ("errors".to_owned(), Scale::Difference);
+        came_to.readings[0] =
+            Reading { metric, scale, value: Some(0.0), unknown: None, need: None, requests: Some(self.0) };
+        Ok(came_to)
+    }
+}
+
+/// Four runs without an error show no share of errors that is below what may be among so few requests: the
+/// upper end for 400 requests is 0.9 % (Poisson), and for 400,000 it is 0.0009 %.
+#[test]
+fn no_error_among_few_requests_shows_no_small_share() {
+    let below =
+        |limit, against| Claim { metric: "errors".to_owned(), side: Side::Below, against, ..claim(limit) };
+    let judged = |requests: u64| {
+        let changed = below(0.001, claim(0.0).against);
+        let plan = SweepPlan {
+            claims: vec![below(0.001, None), changed],
+            until: Some("errors ± 0.1%".parse().expect("a width")),
+            repeats_max: 4,
+            ..plan(&["a=1,2"])
+        };
+        let report = sweep(&plan, &Faultless(requests));
+        let verdicts: Vec<Verdict> = report.claims.iter().map(|claim| claim.verdict).collect();
+        let estimate = &report.points[1].estimates[0];
+        let high = estimate.interval.expect("an interval")[1];
+        let by = report.points[1].against_first[0].interval;
+        (verdicts, estimate.narrow, high, by)
+    };
+    let (verdicts, narrow, high, by) = judged(100);
+    assert_eq!((verdicts, narrow), (vec![Verdict::Undecided; 2], Some(false)));
+    assert!((0.009..0.02).contains(&high) && by[0] < -0.009 && by[1] > 0.009, "{high} {by:?}");
+    let (verdicts, narrow, high, _) = judged(100_000);
+    assert_eq!((verdicts, narrow), (vec![Verdict::Holds; 2], Some(true)));
+    assert!((9e-6..2e-5).contains(&high), "{high}");
+}
+
+/// Where the server coped in some runs of a point, their mean is one of those in which it did: nothing about
+/// that point is decided, and everything about the others is.
+#[test]
+fn a_server_that_copes_at_times_decides_nothing() {
+    let claims = vec![
+        claim(0.5),
+        Claim { at: vec![Setting { key: "a".to_owned(), value: "4".to_owned() }], ..claim(0.5) },
+    ];
+    let plan = SweepPlan { claims, ..plan(&["a=1,2,4"]) };
+    let whole = sweep(&plan, &Server::new(0.0));
+    let fails = whole.runs.iter().find(|run| run.point == 1).expect("a run").design.number;
+    let report = sweep(&plan, &Server { overwhelmed: BTreeSet::from([fails]), ..Server::new(0.0) });
+    let verdicts = |report: &SweepReport| report.claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>();
+    assert_eq!((verdicts(&whole), whole.is_decided()), (vec![Verdict::Holds; 2], true));
+    assert_eq!((verdicts(&report), report.is_decided()), (vec![Verdict::Undecided, Verdict::Holds], false));
+    let doubts = |point: usize| &report.points[point].estimates[0].doubts;
+    assert_eq!((doubts(1).as_slice(), doubts(2).as_slice()), ([Doubt::Survivors].as_slice(), [].as_slice()));
 }

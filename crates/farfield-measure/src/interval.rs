@@ -59,6 +59,12 @@ impl MeanEstimate {
         (variance > 0.0 || !differs).then_some(MeanEstimate { mean: one - mean.mean, variance, ..mean })
     }
 
+    /// The estimate with this squared standard error, if its own is less: repeats that agree by luck, or
+    /// because what they count is rare, are not exact.
+    pub fn with_variance_of_at_least(self, variance: f64) -> MeanEstimate {
+        MeanEstimate { variance: self.variance.max(variance), ..self }
+    }
+
     /// `times` the estimate `plus` a constant.
     pub fn scaled(self, times: f64, plus: f64) -> MeanEstimate {
         MeanEstimate { mean: self.mean * times + plus, variance: self.variance * times * times, ..self }
@@ -94,6 +100,18 @@ impl MeanEstimate {
         }
         beta::student_beyond(self.mean.abs() / self.variance.sqrt(), self.degrees)
     }
+}
+
+/// Failures that may have been among requests of which none failed: 1.96 standard deviations of so many are
+/// the 3.7 that are the upper end of Poisson's interval of none, with 95 % on both sides.
+const UNSEEN: f64 = 3.5;
+
+/// The squared standard error that the mean of shares has at least, each of which is one of so many requests:
+/// that of the failures that came, if these come one by one, and of those that may have been.
+pub fn variance_of_shares(shares: &[f64], requests: &[u64]) -> f64 {
+    let all: f64 = requests.iter().map(|requests| *requests as f64).sum();
+    let failed: f64 = shares.iter().zip(requests).map(|(share, requests)| share * *requests as f64).sum();
+    if all == 0.0 { f64::INFINITY } else { (failed + UNSEEN) / all.powi(2) }
 }
 
 /// The t that a number of Student's distribution with so many degrees of freedom is not farther from 0 than,
@@ -304,5 +322,22 @@ mod tests {
         assert_eq!(MeanEstimate::one_against(7.0, &[1.0, 1.0]), None);
         assert_eq!(MeanEstimate::one_against(1.0, &[1.0, 1.0]).map(|same| same.ends(0.9)), Some((0.0, 0.0)));
         assert_eq!(MeanEstimate::one_against(7.0, &[1.0]), None);
+    }
+
+    /// Three runs of 1,000 requests without a failure do not show that there are none: Poisson's upper end is
+    /// 3.69 in 3,000. Where failures come one by one, the standard error is that of their number.
+    #[test]
+    fn shares_of_nothing_are_not_exact() {
+        let none = variance_of_shares(&[0.0; 3], &[1000; 3]);
+        let upper = 1.96 * none.sqrt() * 3000.0;
+        assert!((3.6..3.8).contains(&upper), "{upper}");
+        let estimate = MeanEstimate::of(&[0.0; 3]).expect("three numbers");
+        assert_eq!(estimate.ends(0.95), (0.0, 0.0));
+        assert!(estimate.with_variance_of_at_least(none).ends(0.95).1 > 3.7 / 3000.0);
+        let some = variance_of_shares(&[0.01, 0.03], &[10_000, 10_000]);
+        assert!((some.sqrt() * 20_000.0 / 400.0_f64.sqrt() - 1.0).abs() < 0.01);
+        // Runs that differ by more keep what they show.
+        let wide = MeanEstimate::of(&[0.01, 0.03]).expect("two numbers");
+        assert_eq!(wide.with_variance_of_at_least(some), wide);
     }
 }

@@ -178,10 +178,14 @@ impl MetricComparison {
             pairs.runs.iter().map(|pair| metric.of_run(pair[side])).collect()
         };
         let values = [values(0), values(1)];
+        let variance = |base: &[f64], other: &[f64]| -> f64 {
+            let runs = |side: usize| pairs.runs.iter().map(|pair| pair[side]).collect::<Vec<_>>();
+            metric.variance_of_mean(&runs(0), base) + metric.variance_of_mean(&runs(1), other)
+        };
         let [base, other] = values.clone().map(|values| values.ok().map(|values| scale.mean(&values)));
         let (change, unknown) = match &values {
             [Err(reason), _] | [_, Err(reason)] => (None, Some(*reason)),
-            [Ok(base), Ok(other)] => match Change::of_pairs(scale, base, other) {
+            [Ok(base), Ok(other)] => match Change::of_pairs(scale, base, other, variance(base, other)) {
                 None => (None, Some("the numbers of the runs do not show it")),
                 change => (change, None),
             },
@@ -212,7 +216,10 @@ impl MetricComparison {
                 [Ok(base), Ok(other)] => Change::of_estimates(scale, [base, other]),
             }
         } else {
-            Change::between(scale, [numbers, others])
+            let runs = sides.map(|side| side.runs().iter().collect::<Vec<_>>());
+            let variances = [(&runs[0], numbers), (&runs[1], others)];
+            let variance = variances.map(|(runs, numbers)| metric.variance_of_mean(runs, numbers));
+            Change::between(scale, [numbers, others], variance.iter().sum())
         };
         match change {
             Some(change) => {
@@ -243,12 +250,13 @@ impl Change {
         })
     }
 
-    /// The mean of the changes from each number to its partner; absent if a logarithm does not exist.
-    fn of_pairs(scale: Scale, base: &[f64], other: &[f64]) -> Option<Change> {
+    /// The mean of the changes from each number to its partner, whose squared standard error is at least
+    /// `variance`; absent if a logarithm does not exist.
+    fn of_pairs(scale: Scale, base: &[f64], other: &[f64], variance: f64) -> Option<Change> {
         let differences =
             base.iter().zip(other).map(|(base, other)| scale.forth(*other) - scale.forth(*base));
         let differences: Vec<f64> = differences.collect();
-        let mean = MeanEstimate::of(&differences)?;
+        let mean = MeanEstimate::of(&differences)?.with_variance_of_at_least(variance);
         let (low, high) = mean.ends(LEVEL);
         (low.is_finite() && high.is_finite()).then(|| Change {
             by: scale.back(mean.mean),
@@ -259,9 +267,9 @@ impl Change {
         })
     }
 
-    /// The change from the first numbers to the second; absent if a logarithm does not exist, or if
-    /// numbers that agree exactly face a single one that differs.
-    fn between(scale: Scale, numbers: [&Vec<f64>; 2]) -> Option<Change> {
+    /// The change from the first numbers to the second, whose squared standard error is at least `variance`;
+    /// absent if a logarithm does not exist, or if numbers that agree exactly face a single one that differs.
+    fn between(scale: Scale, numbers: [&Vec<f64>; 2], variance: f64) -> Option<Change> {
         let scaled =
             numbers.map(|numbers| numbers.iter().map(|number| scale.forth(*number)).collect::<Vec<_>>());
         if scaled.iter().flatten().any(|number| !number.is_finite()) {
@@ -272,6 +280,7 @@ impl Change {
             [repeats, [one]] => MeanEstimate::one_against(*one, repeats)?,
             [base, other] => MeanEstimate::of(other)?.minus(MeanEstimate::of(base)?),
         };
+        let difference = difference.with_variance_of_at_least(variance);
         let (low, high) = difference.ends(LEVEL);
         Some(Change {
             by: scale.back(difference.mean),

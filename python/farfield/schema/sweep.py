@@ -179,7 +179,7 @@ class Design:
 
 
 #: Doubt about the interval of a mean.
-Doubt = Literal["dependent", "not-normal"]
+Doubt = Literal["dependent", "not-normal", "survivors"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -443,6 +443,9 @@ class Reading:
 
     need: Need | None = None
     """The run's need for an interval of the number of its own; null if it has one."""
+
+    requests: int | None = None
+    """Requests that a share of errors is one of; null of other numbers."""
 
     scale: Scale
     """The scale on which its numbers are compared."""

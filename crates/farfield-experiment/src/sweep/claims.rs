@@ -15,6 +15,7 @@ use super::factor::Setting;
 use super::make::SweepPlan;
 use super::report::RunRecord;
 use super::scale::Scale;
+use super::shares;
 use crate::report::LEVEL;
 use farfield_measure::interval::MeanEstimate;
 use schemars::JsonSchema;
@@ -230,8 +231,9 @@ impl Part {
     ) -> Part {
         let reading = runs.iter().find_map(|run| run.reading(&claim.metric));
         let scale = reading.map_or(Scale::Ratio, |own| own.scale);
-        let numbers = numbers(claim, points, runs);
+        let (numbers, variance) = numbers(claim, points, runs);
         let (estimate, is_change) = (MeanEstimate::of(&numbers), claim.against.is_some());
+        let estimate = estimate.map(|estimate| estimate.with_variance_of_at_least(variance));
         let shown = |place: f64| if is_change { scale.back(place) } else { scale.number(place) };
         let on_scale = |limit: f64| match (is_change, scale) {
             (true, Scale::Ratio) => limit.ln_1p(),
@@ -264,14 +266,22 @@ impl Part {
     }
 }
 
-/// The numbers that a claim is about, one for each block in which all of its points have one that counts.
-fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> Vec<f64> {
+/// The numbers that a claim is about, one for each block in which all of its points have one that counts, and
+/// the squared standard error that their mean has at least. There are none where the server did not cope in a
+/// run of these points: the others are those in which it did, and say nothing of all.
+fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> (Vec<f64>, f64) {
     let chosen = |settings: &[Setting]| -> Vec<usize> {
         let has_all = |point: &super::Point| settings.iter().all(|setting| point.settings.contains(setting));
         points.iter().enumerate().filter(|(_, point)| has_all(point)).map(|(at, _)| at).collect()
     };
     let at = chosen(&claim.at);
     let against = claim.against.as_deref().map(chosen);
+    let is_about = |run: &&RunRecord| {
+        at.contains(&run.point) || against.as_ref().is_some_and(|against| against.contains(&run.point))
+    };
+    if runs.iter().filter(is_about).any(RunRecord::is_overwhelmed) {
+        return (Vec::new(), 0.0);
+    }
     let last = runs.iter().map(|run| run.design.block).max().unwrap_or(0);
     let mean = |points: &[usize], block: u32| -> Option<f64> {
         let of_point = |point: &usize| {
@@ -286,5 +296,10 @@ fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> Vec<f6
         None => mean(&at, block),
         Some(against) => Some(mean(&at, block)? - mean(against, block)?),
     };
-    (1..=last).filter_map(of_block).collect()
+    let variance = |points: &[usize]| {
+        let own = runs.iter().filter(|run| points.contains(&run.point) && run.counts());
+        shares::variance(own.filter_map(|run| run.reading(&claim.metric)))
+    };
+    let variance = variance(&at) + against.as_deref().map_or(0.0, variance);
+    ((1..=last).filter_map(of_block).collect(), variance)
 }

@@ -23,6 +23,8 @@ pub enum Doubt {
     Dependent,
     /// They are not normal: the mean may have a wider interval, and says less.
     NotNormal,
+    /// They are those of several in which the server coped: in the others it did not.
+    Survivors,
 }
 
 impl Doubt {
@@ -31,6 +33,9 @@ impl Doubt {
         match self {
             Doubt::Dependent => "repeats that follow each other are alike: something drifts",
             Doubt::NotNormal => "repeats are not normally distributed",
+            Doubt::Survivors => {
+                "in other repeats the server did not cope: the mean is of those in which it did"
+            }
         }
     }
 }

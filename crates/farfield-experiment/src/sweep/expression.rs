@@ -1,8 +1,8 @@
 //! Expressions over the numbers of a run: `1 - errors`, `steady.rates.body_bytes_per_s / rate`.
 //!
-//! A name is a metric (`p99(service)`), another column, or a number of the summary by its path. As names
-//! contain hyphens (`classes.modem-56k.pages.failed`), a minus has a blank before it: `a - b`, not `a-b`.
-//! Numbers may have units: `200ms` (in nanoseconds), `5%` (a share).
+//! A name is a metric (`p99(service)`, of a part of the run `p99{mobile}`), another column, or a number of
+//! the summary by its path. As names contain hyphens (`classes.modem-56k.pages.failed`), a minus has a
+//! blank before it: `a - b`, not `a-b`. Numbers may have units: `200ms` (in nanoseconds), `5%` (a share).
 
 use farfield_base::{Duration, Share};
 use std::fmt;
@@ -266,8 +266,17 @@ fn length_of(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|letter| !is_part(letter)).unwrap_or(text.len())
 }
 
-/// Bytes of the name that `text` begins with, with what a metric has in parentheses right after it.
+/// Bytes of the name that `text` begins with, with what a metric has in parentheses right after it, and the
+/// part of the run in braces.
 fn name_length(text: &str) -> usize {
+    let length = bare_length(text);
+    match text[length..].strip_prefix('{').and_then(|rest| rest.find('}')) {
+        Some(inside) => length + inside + 2,
+        None => length,
+    }
+}
+
+fn bare_length(text: &str) -> usize {
     let length = length_of(text, |letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter));
     let inside =
         text[length..].strip_prefix('(').map(|rest| length_of(rest, |letter| letter.is_ascii_lowercase()));
@@ -294,6 +303,7 @@ mod tests {
             "rate" => Ok(100.0),
             "errors" => Ok(0.25),
             "p99(service)" => Ok(3e6),
+            "p99(service){a far-away client, 4G}" => Ok(6e6),
             "classes.modem-56k.pages.failed" => Ok(4.0),
             "none" => Ok(0.0),
             name => Err(format!("no {name}")),
@@ -310,6 +320,7 @@ mod tests {
             ("8 / 4 / 2", 1.0),
             ("-rate*-1", 100.0),
             ("p99(service) / 1ms", 3.0),
+            ("p99(service){a far-away client, 4G}/p99(service)", 2.0),
             ("classes.modem-56k.pages.failed - 50%", 3.5),
             ("1e3", 1000.0),
         ] {
@@ -332,6 +343,7 @@ mod tests {
             ("rate +", "its end"),
             ("rate rate", "the name rate where an operator"),
             ("(rate", "a closing parenthesis"),
+            ("rate{cdn", "`{`"),
             ("rate)", "a parenthesis where an operator"),
             ("rate; rm", "`;`"),
             ("\u{1b}[2J", "\\u{1b}"),

@@ -96,6 +96,9 @@ pub struct Reading {
     /// The run's need for an interval of the number of its own; null if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub need: Option<Need>,
+    /// Requests that a share of errors is one of; null of other numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
 }
 
 /// The result of a run.

@@ -9,6 +9,7 @@ use super::lengths::{Course, LengthReport};
 use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
 use super::points::Layout;
 use super::scale::Scale;
+use super::shares;
 use super::unit::{ColumnInfo, Unit};
 use crate::report::{Ended, LEVEL};
 use crate::stein;
@@ -179,6 +180,11 @@ impl RunRecord {
         self.validity == Validity::Valid
     }
 
+    /// True if the server did not cope.
+    pub fn is_overwhelmed(&self) -> bool {
+        matches!(self.validity, Validity::Overwhelmed { .. })
+    }
+
     /// Its reading of a metric.
     pub fn reading(&self, metric: &str) -> Option<&Reading> {
         self.readings.iter().find(|reading| reading.metric == metric)
@@ -262,12 +268,13 @@ impl SweepReport {
         self.runs.iter().any(|run| run.counts() && !run.missed.is_empty())
     }
 
-    /// True if every point has a run that counts, and every interval is as narrow as was asked, and could be
-    /// had.
+    /// True if every point has a run that counts and none in which the server did not cope, and every
+    /// interval is as narrow as was asked, and could be had.
     pub fn is_decided(&self) -> bool {
         let narrow =
             |point: &PointReport| point.estimates.iter().all(|estimate| estimate.narrow != Some(false));
-        self.refused().is_none() && self.points.iter().all(|point| point.runs > 0 && narrow(point))
+        let copes = !self.runs.iter().any(RunRecord::is_overwhelmed);
+        copes && self.refused().is_none() && self.points.iter().all(|point| point.runs > 0 && narrow(point))
     }
 }
 
@@ -286,8 +293,12 @@ impl PointReport {
         let mut relaxed: Vec<String> = counted.iter().flat_map(|run| run.relaxed.iter().cloned()).collect();
         relaxed.sort_unstable();
         relaxed.dedup();
-        let estimates =
-            metrics.iter().map(|(metric, scale)| PointEstimate::of(plan, &counted, metric, *scale));
+        let is_overwhelmed = own.iter().any(|run| run.is_overwhelmed());
+        let estimates = metrics.iter().map(|(metric, scale)| {
+            let mut estimate = PointEstimate::of(plan, &counted, metric, *scale);
+            estimate.doubts.extend(is_overwhelmed.then_some(Doubt::Survivors));
+            estimate
+        });
         let changes = metrics.iter().filter(|_| point > 0);
         PointReport {
             settings: plan.points[point].settings.clone(),
@@ -337,6 +348,9 @@ impl PointEstimate {
         let Some(half) = stein::half_width(&numbers, pilot.max(plan.repeats as usize), LEVEL) else {
             return none(Some(scale.number(mean)), "one run has no interval of repeats");
         };
+        let least = shares::variance(runs.iter().filter_map(|run| run.reading(metric)));
+        let least = MeanEstimate::with(mean, least, numbers.len() as f64 - 1.0).half_width(LEVEL);
+        let half = half.max(least);
         let width = asked.map(|until| scale.width(until.width));
         PointEstimate {
             metric: metric.to_owned(),
@@ -353,12 +367,15 @@ impl PointEstimate {
 
 /// The runs of a point against those of the first point in the same blocks; absent with fewer than two pairs.
 fn paired(all: &[RunRecord], runs: &[&RunRecord], metric: &str, scale: Scale) -> Option<PairedChange> {
-    let first = |block: u32| {
-        all.iter().find(|run| run.point == 0 && run.counts() && run.design.block == block)?.number(metric)
-    };
-    let differences = runs.iter().filter_map(|run| Some(run.number(metric)? - first(run.design.block)?));
+    let first =
+        |block: u32| all.iter().find(|run| run.point == 0 && run.counts() && run.design.block == block);
+    let pairs: Vec<[&RunRecord; 2]> =
+        runs.iter().filter_map(|run| Some([*run, first(run.design.block)?])).collect();
+    let difference = |[run, first]: &[&RunRecord; 2]| Some(run.number(metric)? - first.number(metric)?);
+    let differences = pairs.iter().filter_map(difference);
     let differences: Vec<f64> = differences.filter(|difference| difference.is_finite()).collect();
-    let mean = MeanEstimate::of(&differences)?;
+    let side = |side: usize| shares::variance(pairs.iter().filter_map(|pair| pair[side].reading(metric)));
+    let mean = MeanEstimate::of(&differences)?.with_variance_of_at_least(side(0) + side(1));
     let (low, high) = mean.ends(LEVEL);
     Some(PairedChange {
         metric: metric.to_owned(),

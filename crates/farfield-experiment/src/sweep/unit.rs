@@ -40,6 +40,8 @@ pub struct ColumnInfo {
 impl Unit {
     /// The unit of a metric or of a number of the summary, by its name.
     pub fn of_name(name: &str) -> Unit {
+        // The name of a part of the run may be any.
+        let name = name.split('{').next().unwrap_or(name);
         let mut parts = name.rsplit('.');
         // Of a number of monitors the name says last whether it is the mean or the highest.
         let last = if name.starts_with("monitor.") { parts.nth(1) } else { parts.next() }.unwrap_or(name);
@@ -76,6 +78,8 @@ mod tests {
         for (name, unit) in [
             ("rate", Unit::Rate),
             ("errors", Unit::Share),
+            ("errors{cdn.example}", Unit::Share),
+            ("p99{a.b}", Unit::Time),
             ("p99.9(service)", Unit::Time),
             ("p99.99", Unit::Time),
             ("mean", Unit::Time),

@@ -49,6 +49,14 @@ impl<'a> Measured<'a> {
         })
     }
 
+    /// Requests that were due.
+    pub fn requests(self) -> u64 {
+        match self {
+            Measured::Part(own) => own.requests,
+            Measured::State(own) => own.requests,
+        }
+    }
+
     /// Share of requests that went wrong or were unfinished at the end of the run.
     pub fn errors(self) -> Share {
         let (value, interval, no_interval) = match self {

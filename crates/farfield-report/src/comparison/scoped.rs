@@ -5,7 +5,7 @@ use super::metric::{Metric, MetricError};
 use super::side::ComparisonSide;
 use crate::directory::RunDirectory;
 use farfield_base::printable;
-use farfield_measure::interval::BoundedEstimate;
+use farfield_measure::interval::{BoundedEstimate, variance_of_shares};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,13 +30,29 @@ impl ScopedMetric {
     }
 
     /// Its number in a run, or the reason why it has none.
-    pub(super) fn of_run(&self, run: &RunDirectory) -> Result<f64, &'static str> {
+    pub(crate) fn of_run(&self, run: &RunDirectory) -> Result<f64, &'static str> {
         self.metric.of(self.measured(run)?)
     }
 
     /// Its number in a run with its interval, or the reason why it has none.
     pub(super) fn estimate_of(&self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
         self.metric.estimate_of(self.measured(run)?)
+    }
+
+    /// The requests of a run that it is the share of errors of; `None` of other metrics.
+    pub(crate) fn requests_of(&self, run: &RunDirectory) -> Option<u64> {
+        let is_share = self.metric == Metric::Errors;
+        self.measured(run).ok().filter(|_| is_share).map(Measured::requests)
+    }
+
+    /// The squared standard error that the mean of these numbers of runs has at least: that of a share of
+    /// errors, 0 of other metrics.
+    pub(super) fn variance_of_mean(&self, runs: &[&RunDirectory], numbers: &[f64]) -> f64 {
+        if self.metric != Metric::Errors {
+            return 0.0;
+        }
+        let requests = runs.iter().filter_map(|run| self.requests_of(run));
+        variance_of_shares(numbers, &requests.collect::<Vec<_>>())
     }
 
     fn measured<'a>(&self, run: &'a RunDirectory) -> Result<Measured<'a>, &'static str> {

@@ -7,6 +7,7 @@
 
 use super::monitored;
 use crate::comparison::metric::Metric;
+use crate::comparison::scoped::ScopedMetric;
 use crate::directory::RunDirectory;
 use farfield_experiment::sweep::{ColumnInfo, Expression, Reading, Scale, Unit};
 use serde_json::Value;
@@ -67,19 +68,31 @@ pub enum ColumnError {
 }
 
 impl Column {
+    /// The metrics that runs are read for unless more is asked for.
+    pub fn defaults() -> Vec<Column> {
+        Metric::DEFAULT.map(|metric| Column::of_metric(&metric.into())).to_vec()
+    }
+
     /// A metric as a column of its name.
-    pub fn of_metric(metric: Metric) -> Column {
-        let name = metric.to_string();
+    pub fn of_metric(metric: &ScopedMetric) -> Column {
+        let (name, scale) = (metric.to_string(), metric.metric.scale());
         let expression = name.parse().expect("names of metrics are expressions");
         let unit = Unit::of_name(&name);
-        let info =
-            ColumnInfo { head: name.clone(), expression: name.clone(), unit, scale: metric.scale(), name };
+        let info = ColumnInfo { head: name.clone(), expression: name.clone(), unit, scale, name };
         Column { info, expression }
     }
 
-    /// The metric, if the column is nothing else.
+    /// The metric of the whole run, if the column is nothing else.
     fn metric(&self) -> Option<Metric> {
         self.expression.single_name()?.parse().ok()
+    }
+
+    /// The requests of a run that it is the share of errors of, if it is that.
+    fn requests_of(&self, run: &RunDirectory) -> Option<u64> {
+        match self.expression.single_name()? {
+            "steady.error_share" => Some(run.summary().steady.requests),
+            name => name.parse::<ScopedMetric>().ok()?.requests_of(run),
+        }
     }
 
     /// The column that is asked for, beside `others`.
@@ -92,7 +105,7 @@ impl Column {
             Some(name) if !is_name(&name) => {
                 return Err(ColumnError::NoName(name.escape_debug().to_string()));
             }
-            Some(name) if name.parse::<Metric>().is_ok() || named(others, &name).is_some() => {
+            Some(name) if name.parse::<ScopedMetric>().is_ok() || named(others, &name).is_some() => {
                 return Err(ColumnError::Taken(name));
             }
             Some(name) => name,
@@ -102,7 +115,10 @@ impl Column {
             if let Some(fault) = monitored::fault(inner) {
                 return Err(ColumnError::Monitor(inner.to_owned(), fault));
             }
-            if named(others, inner).is_none() && inner.parse::<Metric>().is_err() && !inner.contains('.') {
+            if named(others, inner).is_none()
+                && inner.parse::<ScopedMetric>().is_err()
+                && (!inner.contains('.') || inner.contains('{'))
+            {
                 return Err(ColumnError::Unknown(inner.to_owned()));
             }
         }
@@ -146,7 +162,7 @@ pub fn readings(columns: &[Column], run: &RunDirectory) -> Vec<Reading> {
             {
                 return known.clone();
             }
-            if let Ok(metric) = name.parse::<Metric>() {
+            if let Ok(metric) = name.parse::<ScopedMetric>() {
                 return metric.of_run(run).map_err(str::to_owned);
             }
             if monitored::is_one(name) {
@@ -171,6 +187,7 @@ pub fn readings(columns: &[Column], run: &RunDirectory) -> Vec<Reading> {
             value: found.as_ref().ok().copied(),
             unknown: found.err(),
             need: column.metric().and_then(|metric| metric.need_of(run)),
+            requests: column.requests_of(run),
         }
     };
     columns.iter().map(reading).collect()
@@ -249,8 +266,11 @@ mod tests {
         let page = column("page", "classes.t1.pages.response.mean_ns", &others).expect("a column");
         assert_eq!((page.info.unit, page.info.scale), (Unit::Time, Scale::Ratio));
         assert_eq!(column("same", "ok", &others).expect("a column").info.unit, Unit::Number);
+        let part = column("slow", "p99{cdn.example}", &others).expect("a metric of a part of the run");
+        assert_eq!((part.info.unit, part.metric()), (Unit::Time, None));
         for (name, expression, part) in [
             ("rate", "1 - errors", "is the name of a metric"),
+            ("a", "failed{cdn.example} + 1", "`failed{cdn.example}` is no metric"),
             ("ok", "errors", "is the name of a metric or of another"),
             ("1st", "errors", "is no name"),
             ("a\u{1b}[2J", "errors", "is no name"),

@@ -141,7 +141,7 @@ fn lengths(report: &SweepReport) -> String {
 /// Reasons to doubt intervals that are shown, each once.
 fn doubts(report: &SweepReport) -> String {
     let mut text = String::new();
-    for doubt in [Doubt::Dependent, Doubt::NotNormal] {
+    for doubt in [Doubt::Dependent, Doubt::NotNormal, Doubt::Survivors] {
         let shown = |estimate: &PointEstimate| {
             SHOWN.contains(&estimate.metric.as_str()) && estimate.doubts.contains(&doubt)
         };

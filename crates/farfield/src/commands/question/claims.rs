@@ -179,12 +179,11 @@ fn change(text: &str, unit: Unit, scale: Scale) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_report::comparison::metric::Metric;
 
     fn claim(text: &str) -> Result<Claim, String> {
         let vary = pairs(&"\"a.b\" = ['x', 'y', 'z']".parse().expect("TOML")).expect("keys");
         let asked = toml::from_str::<AskedClaim>(text).map_err(|error| error.to_string())?;
-        let mut columns = Metric::DEFAULT.map(Column::of_metric).to_vec();
+        let mut columns = Column::defaults();
         asked.claim(&mut columns, &EachKey { vary: &vary, curves: &[] })
     }
 

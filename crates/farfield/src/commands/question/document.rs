@@ -7,7 +7,7 @@ use crate::flags::sweep::{DesignFlags, LENGTH_MAX, RepeatFlags};
 use crate::problem::Problem;
 use farfield_experiment::sweep::{Claim, Scale, Unit};
 use farfield_files::input::DOCUMENT_MAX;
-use farfield_report::comparison::metric::Metric;
+use farfield_report::comparison::scoped::ScopedMetric;
 use farfield_report::sweep::column::{Column, ColumnRequest, named};
 use farfield_report::sweep::story::Story;
 use farfield_scenario::Overlay;
@@ -219,7 +219,7 @@ impl Document {
     }
 
     fn columns(&self) -> Result<Vec<Column>, String> {
-        let mut columns: Vec<Column> = Metric::DEFAULT.map(Column::of_metric).to_vec();
+        let mut columns: Vec<Column> = Column::defaults();
         for asked in &self.columns {
             let request = ColumnRequest {
                 name: Some(asked.name.clone()),
@@ -255,8 +255,8 @@ pub fn column(text: &str, columns: &mut Vec<Column>) -> Result<Column, String> {
     if let Some(column) = named(columns, text) {
         return Ok(column.clone());
     }
-    let column = match text.parse::<Metric>() {
-        Ok(metric) => Column::of_metric(metric),
+    let column = match text.parse::<ScopedMetric>() {
+        Ok(metric) => Column::of_metric(&metric),
         Err(_) => {
             let request = ColumnRequest { expression: text.to_owned(), ..ColumnRequest::default() };
             Column::new(request, columns).map_err(|error| error.to_string())?

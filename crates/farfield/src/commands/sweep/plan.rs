@@ -12,7 +12,6 @@ use farfield_experiment::sweep::{
     Claim, Factor, Layout, LengthPlan, Point, Setting, SweepPlan, Until, points,
 };
 use farfield_files::input::DOCUMENT_MAX;
-use farfield_report::comparison::metric::Metric;
 use farfield_report::sweep::column::Column;
 use farfield_scenario::RunPlan;
 use farfield_traffic::load::LoadModel;
@@ -101,7 +100,7 @@ pub fn design_of(asked: &SweepRequest) -> Result<Planned, Problem> {
     let mut until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
     let mut columns: Vec<Column> = match asked.question {
         Some(question) => question.columns.clone(),
-        None => Metric::DEFAULT.map(Column::of_metric).to_vec(),
+        None => Column::defaults(),
     };
     for metric in &design.metrics {
         column(metric, &mut columns)
