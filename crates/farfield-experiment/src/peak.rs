@@ -2,16 +2,19 @@
 //!
 //! Short trials double the load until throughput has stopped to grow. Full trials of the loads around the
 //! best one, in blocks whose order is drawn, select the load with the most, and its *rivals*: loads that
-//! may have more for all that these trials show. Their numbers are then put aside, since the highest of
-//! several noisy numbers is too high, and fresh trials are made of the load and its rivals, in blocks as
-//! well.
+//! may have more for all that these trials show. Loads between the selected one and its neighbours follow,
+//! as long as it has clearly more than these and the time suffices. The numbers are then put aside, since the
+//! highest of several noisy numbers is too high, and fresh trials are made of the load and its rivals, in
+//! blocks as well.
 //!
-//! The interval is that of the maximum over these loads. The selected load's lower end is a lower end of the
-//! maximum, whichever load has it. The upper end is the highest of all rivals' upper ends: it is too low only
+//! The interval is that of the maximum. The selected load's lower end is a lower end of the maximum,
+//! whichever load has it. The upper end is the highest of all rivals' upper ends: it is too low only
 //! where that of the one load that has the maximum is, so that rivals need no correction for their number
 //! (Edwards and Hsu 1983, "Multiple comparisons with the best treatment"). The errors of screening, of the
 //! lower and of the upper end come to 5 % together. How many fresh trials there are follows from the first of
-//! them (Stein 1945).
+//! them (Stein 1945). To the upper end comes what a load that was not tried, between the selected one and its
+//! neighbours, may have more: throughput that rises towards the selected load from one side goes on no
+//! steeper, up to the neighbour on the other, where it is concave.
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
@@ -27,6 +30,13 @@ const SILENT: f64 = 1024.0;
 const FLAT: u32 = 2;
 /// Blocks of full trials that select the load.
 const SELECTING: u32 = 2;
+/// The factor between loads of the first such blocks.
+const APART: f64 = std::f64::consts::SQRT_2;
+/// Three loads with as much throughput, farther from each other than by this factor, are a plateau; nearer
+/// ones may be the two sides of a maximum.
+const PLATEAU: f64 = 1.25;
+/// Loads nearer to each other than by this factor are not distinguished.
+const NEAREST: f64 = 1.02;
 /// Fresh trials at most.
 const REPEATS_MAX: f64 = 60.0;
 /// Probabilities of error: that screening leaves out the load with the maximum, that the maximum lies below
@@ -47,7 +57,8 @@ fn pilot(loads: usize) -> u32 {
 /// Searches for the load with the most throughput.
 pub fn peak(plan: &SearchPlan, runner: &mut dyn Runner) -> CapacityReport {
     let journal = Journal::new(plan.rules(), runner);
-    let mut peak = Peak { plan, journal, ceiling: None, selected: None, rivals: Vec::new() };
+    let mut peak =
+        Peak { plan, journal, ceiling: None, tried: Vec::new(), selected: None, rivals: Vec::new() };
     let ended = match peak.run() {
         Ok(()) => Ended::Done,
         Err(stop) => ended(stop),
@@ -59,6 +70,8 @@ struct Peak<'a> {
     plan: &'a SearchPlan,
     journal: Journal<'a>,
     ceiling: Option<Ceiling>,
+    /// The loads of full trials that select, in rising order.
+    tried: Vec<f64>,
     selected: Option<f64>,
     /// The loads that may have the maximum, the selected one among them.
     rivals: Vec<f64>,
@@ -182,31 +195,123 @@ impl Peak<'_> {
         }
     }
 
-    /// Selects the load with the highest mean of those around the best, and its rivals.
+    /// Selects the load with the highest mean of those around the best and of those between, and its rivals.
     fn select(&mut self, best: f64) -> Result<(), Stop> {
-        let below = |load: &f64| {
-            self.ceiling.as_ref().is_none_or(|ceiling| *load < ceiling.load)
-                && self.plan.most().is_none_or(|most| *load <= most)
-        };
-        let around = [0.5, std::f64::consts::FRAC_1_SQRT_2, 1.0, std::f64::consts::SQRT_2, 2.0];
-        let mut loads: Vec<f64> = around.map(|factor| self.journal.rounded(best * factor)).into();
-        loads.dedup();
-        loads.retain(below);
-        for block in 1..=SELECTING {
-            for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
-                self.note(load, made);
+        (self.selected, self.rivals) = (Some(best), vec![best]);
+        let mut loads = vec![best];
+        loads.extend([1.0 / APART, APART].into_iter().filter_map(|factor| self.beside(best, factor)));
+        while !loads.is_empty() {
+            self.tried.extend(&loads);
+            self.tried.sort_by(f64::total_cmp);
+            for block in 1..=SELECTING {
+                for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
+                    self.note(load, made);
+                }
+            }
+            self.choose();
+            loads = self.untried();
+            if !self.has_room(loads.len()) {
+                break;
             }
         }
-        let tried = self.numbers(&loads, |block| (1..=SELECTING).contains(&block));
-        let tried: Vec<Numbers> = tried.into_iter().filter(|load| load.mean() > 0.0).collect();
-        let Some(highest) = tried.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else {
-            (self.selected, self.rivals) = (Some(best), vec![best]);
-            return Ok(());
-        };
+        Ok(())
+    }
+
+    /// Chooses the load with the highest mean, and its rivals, by the trials so far.
+    fn choose(&mut self) {
+        let tried = self.selecting();
+        let Some(highest) = tried.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else { return };
         self.selected = Some(highest.load);
         let rivals = tried.iter().filter(|load| may_have_more(load, highest, &tried));
         self.rivals = rivals.map(|load| load.load).collect();
-        Ok(())
+    }
+
+    /// The numbers by which a load is selected.
+    fn selecting(&self) -> Vec<Numbers> {
+        let tried = self.numbers(&self.tried, |block| (1..=SELECTING).contains(&block));
+        tried.into_iter().filter(|load| load.mean() > 0.0).collect()
+    }
+
+    /// The load at this factor of another, or the next whole one; absent if it cannot be offered.
+    fn beside(&self, load: f64, factor: f64) -> Option<f64> {
+        let mut beside = self.journal.rounded(load * factor);
+        if self.plan.whole && beside == load {
+            beside += if factor > 1.0 { 1.0 } else { -1.0 };
+        }
+        let below = self.ceiling.as_ref().is_none_or(|ceiling| beside < ceiling.load)
+            && self.plan.most().is_none_or(|most| beside <= most);
+        (below && beside > 0.0).then_some(beside)
+    }
+
+    /// The loads next to the selected one that were tried, below and above.
+    fn neighbours(&self) -> [Option<f64>; 2] {
+        let Some(selected) = self.selected else { return [None, None] };
+        let tried = self.selecting();
+        let loads = || tried.iter().map(|load| load.load);
+        [
+            loads().filter(|load| *load < selected).reduce(f64::max),
+            loads().filter(|load| *load > selected).reduce(f64::min),
+        ]
+    }
+
+    /// The loads to try next, that may have more than the selected one where throughput has one maximum:
+    /// beyond it, where it is the lowest or the highest, and between it and its neighbours, but for those
+    /// that have as much.
+    fn untried(&self) -> Vec<f64> {
+        let Some(selected) = self.selected else { return Vec::new() };
+        let is_rival = |load: f64| self.rivals.contains(&load);
+        let [lower, upper] = self.neighbours();
+        let middle = |load: f64| self.journal.rounded((selected * load).sqrt());
+        let next = match (lower, upper) {
+            (Some(lower), Some(upper)) => {
+                let (below, above) = (is_rival(lower), is_rival(upper));
+                let is_apart = (upper / lower).sqrt() > PLATEAU;
+                match (below, above) {
+                    // Three that have as much, far from each other, are a plateau.
+                    (true, _) | (_, true) if self.rivals.len() > 2 && is_apart => Vec::new(),
+                    (true, false) => vec![middle(lower)],
+                    (false, true) => vec![middle(upper)],
+                    _ => vec![middle(lower), middle(upper)],
+                }
+            }
+            (lower, upper) => {
+                let beyond = [(lower, 1.0 / APART), (upper, APART)];
+                let beyond = beyond.into_iter().filter(|(tried, _)| tried.is_none());
+                beyond.filter_map(|(_, factor)| self.beside(selected, factor)).collect()
+            }
+        };
+        let is_new = |load: &f64| {
+            let factor = load.max(selected) / load.min(selected);
+            !self.tried.contains(load) && factor >= NEAREST
+        };
+        next.into_iter().filter(is_new).collect()
+    }
+
+    /// True if there is time for trials of so many more loads, beside the fresh ones.
+    fn has_room(&self, loads: usize) -> bool {
+        let longest = self.journal.full(self.plan.length).map(|record| record.observed.took_s);
+        let fresh = pilot(self.rivals.len()) as usize * self.rivals.len();
+        let trials = (loads * SELECTING as usize + fresh) as f64;
+        let needed_s = trials * longest.fold(0.0, f64::max);
+        self.journal.spent_s() + needed_s <= self.plan.budget.as_secs_f64()
+    }
+
+    /// The most that a load between the selected one and its neighbours may have more, in all full trials,
+    /// where throughput is concave: it goes on as steeply as it rose, less what trials vary by.
+    fn between(&self) -> f64 {
+        let tried = self.numbers(&self.tried, |_| true);
+        let of = |load: f64| tried.iter().find(|other| other.load == load);
+        let [Some(lower), Some(upper)] = self.neighbours() else { return 0.0 };
+        let (Some(own), Some(below), Some(above)) = (self.selected.and_then(of), of(lower), of(upper)) else {
+            return 0.0;
+        };
+        let spread = deviation(&tried, usize::MAX).map_or(0.0, |(deviation, _)| deviation);
+        let rise = |side: &Numbers| {
+            let noise = spread * (1.0 / own.count() + 1.0 / side.count()).sqrt();
+            (own.mean() - side.mean() - noise).max(0.0)
+        };
+        let (to_lower, to_upper) = (own.load - below.load, above.load - own.load);
+        (rise(below) * to_upper / to_lower).max(rise(above) * to_lower / to_upper)
     }
 
     /// Throughput of full trials at these loads, in blocks of some numbers.
@@ -234,7 +339,8 @@ impl Peak<'_> {
         };
         let low = own.mean() - end(BELOW, own);
         let high = fresh.iter().map(|load| load.mean() + end(ABOVE, load)).fold(f64::MIN, f64::max);
-        Some(Interval { value: own.mean(), low, high, half_width: (high - low) / 2.0 })
+        let half_width = (high - low) / 2.0;
+        Some(Interval { value: own.mean(), low, high: high + self.between(), half_width })
     }
 
     fn answer(&self, short_of: &str) -> Answer {
@@ -290,6 +396,8 @@ impl Peak<'_> {
             curve: curve(&trials),
             trials,
             spent_s,
+            length_ns: plan.length.as_ns(),
+            length_max_ns: plan.needs.length_max.as_ns(),
             overstated_by: None,
             few_beyond: None,
             generator: None,

@@ -205,6 +205,12 @@ pub struct CapacityReport {
     pub trials: Vec<TrialRecord>,
     /// Seconds that they took.
     pub spent_s: f64,
+    /// Length of the measured part of a full trial. A search that goes on with more time keeps it.
+    #[serde(default)]
+    pub length_ns: u64,
+    /// The length up to which trials with too few requests are lengthened.
+    #[serde(default)]
+    pub length_max_ns: u64,
     /// The share by which the capacity may be too high because trials end before a queue that grows slowly
     /// has reached the goals' limits; null where that is no more than what was asked for.
     #[serde(default)]

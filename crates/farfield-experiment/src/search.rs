@@ -103,6 +103,9 @@ impl SearchPlan {
     }
 }
 
+/// Why no more was offered, where a flag says so.
+const NO_MORE: &str = "no more was to be offered (--to)";
+
 /// A load that could not be offered validly.
 #[derive(Debug, Clone)]
 pub(crate) struct Ceiling {
@@ -329,6 +332,8 @@ impl Search<'_> {
             curve: curve(&trials),
             trials,
             spent_s,
+            length_ns: plan.length.as_ns(),
+            length_max_ns: plan.needs.length_max.as_ns(),
             overstated_by,
             few_beyond,
             generator: None,
@@ -345,7 +350,10 @@ impl Search<'_> {
         let ceiling = self.ceiling.as_ref();
         if let Some(fit) = fit.filter(|fit| ceiling.is_none_or(|ceiling| fit.high < ceiling.load)) {
             let Crossing { load, low, high, .. } = fit;
-            return Answer::Found { value: load, low, high, method: Method::Regression, at_load: load };
+            return match self.beyond_most(&fit) {
+                Some(beyond) => beyond,
+                None => Answer::Found { value: load, low, high, method: Method::Regression, at_load: load },
+            };
         }
         let (short, _) = self.plan.short_target().bounds(counted);
         // Only full trials make an answer; short ones say where it lies.
@@ -378,15 +386,25 @@ impl Search<'_> {
         }
     }
 
+    /// The answer where a line crosses beyond the loads that may be tried: none were measured there.
+    fn beyond_most(&self, fit: &Crossing) -> Option<Answer> {
+        let full = self.plan.generator.filter(|full| fit.high > *full);
+        let to = self.plan.to.filter(|to| fit.load > *to);
+        let most = full.into_iter().chain(to).reduce(f64::min)?;
+        let value = fit.low.min(most);
+        let because = self.plan.is_full_at(most);
+        let generator_full = because.is_some();
+        let because = because.unwrap_or_else(|| NO_MORE.to_owned());
+        Some(Answer::AtLeast { value, because, generator_full })
+    }
+
     fn at_least(&self, value: f64, short_of: &str) -> Answer {
         let (because, generator_full) = match (&self.ceiling, self.plan.to) {
             (Some(ceiling), _) => (ceiling.because(), ceiling.is_full),
             (None, _) if self.plan.is_full_at(value).is_some() => {
                 (self.plan.is_full_at(value).unwrap_or_default(), true)
             }
-            (None, Some(to)) if value >= self.journal.rounded(to) => {
-                ("no more was to be offered (--to)".to_owned(), false)
-            }
+            (None, Some(to)) if value >= self.journal.rounded(to) => (NO_MORE.to_owned(), false),
             (None, _) => {
                 let because = short_of.to_owned();
                 return Answer::Undecided { low: Some(value), high: None, because };

@@ -415,6 +415,12 @@ class CapacityReport:
     key: str
     """The key that sets the load."""
 
+    length_max_ns: int = 0
+    """The length up to which trials with too few requests are lengthened."""
+
+    length_ns: int = 0
+    """Length of the measured part of a full trial. A search that goes on with more time keeps it."""
+
     level: float
     """The probability with which its interval contains the true value."""
 

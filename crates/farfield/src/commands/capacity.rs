@@ -19,12 +19,15 @@ use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
 use farfield_experiment::warm_up::WarmUps;
 use farfield_experiment::{Answer, CapacityReport, Goals, Needs, SearchPlan, Throughput, search};
+use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
 use runner::TrialRunner;
 use std::path::{Path, PathBuf};
 
+/// The file with all of a search, in its folder.
+const REPORT_FILE: &str = "capacity.json";
 /// Arrivals a second of the first trial with a URL.
 const FIRST_RATE: &str = "100/s";
 /// Users of the first trial of a peak with a URL.
@@ -139,11 +142,12 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         )));
     }
     let budget = time("--budget", Some(&flags.search.budget))?.unwrap_or(Duration::ZERO);
-    let length = match time("--duration", flags.search.duration.as_deref())? {
-        Some(length) => length,
-        None => full_length(scenario, goals, budget),
-    };
-    let length_max = length_max(scenario, flags.search.duration.is_some(), length, budget);
+    let own = time("--duration", flags.search.duration.as_deref())?;
+    let kept = flags.search.out.as_deref().filter(|_| own.is_none()).and_then(lengths_kept);
+    let [length, length_max] = kept.unwrap_or_else(|| {
+        let length = own.unwrap_or_else(|| full_length(scenario, goals, budget));
+        [length, length_max(scenario, own.is_some(), length, budget)]
+    });
     let precision = flags.search.precision.parse::<Share>();
     let precision = precision.map_err(|error| Problem::usage(format!("--precision: {error}")))?.as_f64();
     if precision == 0.0 {
@@ -178,6 +182,14 @@ pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem>
     }
 }
 
+/// The lengths of full trials and of lengthened ones of an earlier search in the folder: one that goes on
+/// with another budget goes on with its trials.
+fn lengths_kept(folder: &Path) -> Option<[Duration; 2]> {
+    let text = farfield_files::read_text(&folder.join(REPORT_FILE), DOCUMENT_MAX).ok()?;
+    let report: CapacityReport = serde_json::from_str(&text).ok()?;
+    (report.length_ns > 0).then(|| [report.length_ns, report.length_max_ns].map(Duration::from_ns))
+}
+
 /// Length of a full trial.
 fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> Duration {
     if scenario.plane == PlaneKind::Simulated {
@@ -210,7 +222,7 @@ pub fn free_folder(name: &str, what: &str) -> PathBuf {
 
 /// Writes what the search came to beside its trials.
 fn keep(folder: &Path, report: &CapacityReport) -> Result<(), Problem> {
-    for (name, text) in [("capacity.json", json(report)), ("capacity.html", page::render(report))] {
+    for (name, text) in [(REPORT_FILE, json(report)), ("capacity.html", page::render(report))] {
         let file = folder.join(name);
         let put = farfield_files::output::put(&file, text.as_bytes());
         put.map_err(|error| Problem::failed(format!("cannot write {}: {error}", file.display())))?;

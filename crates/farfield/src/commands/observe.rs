@@ -173,13 +173,8 @@ fn too_short(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
 pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     let broken = goals.iter().any(|goal| !goal.kept);
     let Some(first) = summary.verdict.first_cause() else {
-        let generator =
-            summary.bottleneck.as_ref().is_some_and(|found| found.first == Some(BottleneckCause::Generator));
         // Valid, but what broke the goals is not shown to be the server.
-        return match generator && broken {
-            true => Validity::Invalid { cause: "worker-cpu".to_owned(), is_full: true },
-            false => Validity::Valid,
-        };
+        return if broken { bounded_by_generator(summary) } else { None }.unwrap_or(Validity::Valid);
     };
     let cause = first.name.clone();
     if first.name == NOTHING_DUE {
@@ -190,6 +185,13 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     }
     let is_full = OF_A_FULL_GENERATOR.contains(&first.name.as_str());
     Validity::Invalid { cause, is_full }
+}
+
+/// The validity of a run in which the generator gave out first: its throughput is none of the server's.
+pub fn bounded_by_generator(summary: &Summary) -> Option<Validity> {
+    let first = summary.bottleneck.as_ref().and_then(|found| found.first);
+    let is_bounded = first == Some(BottleneckCause::Generator);
+    is_bounded.then(|| Validity::Invalid { cause: "worker-cpu".to_owned(), is_full: true })
 }
 
 /// The cause in words, as a clause.
@@ -305,5 +307,7 @@ mod tests {
         assert!(matches!(validity(&summary, &[absent("p99<1s")]), Validity::Invalid { is_full: true, .. }));
         let kept = GoalReading { kept: true, ..absent("p99<1s") };
         assert_eq!(validity(&summary, &[kept]), Validity::Valid);
+        assert_eq!(bounded_by_generator(&valid()), None);
+        assert!(matches!(bounded_by_generator(&summary), Some(Validity::Invalid { is_full: true, .. })));
     }
 }

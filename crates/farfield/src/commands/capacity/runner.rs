@@ -2,7 +2,7 @@
 
 use super::load::RisingLoad;
 use crate::commands::child::{ChildRun, ChildRuns, in_ns};
-use crate::commands::observe::{backlog_share, observed, still_rising};
+use crate::commands::observe::{backlog_share, bounded_by_generator, observed, still_rising};
 use crate::output;
 use farfield_base::printable;
 use farfield_experiment::warm_up::WarmUps;
@@ -58,6 +58,10 @@ impl Runner for TrialRunner {
         let mut observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
         if !self.load.whole {
             observed.backlog_share = backlog_share(made.run.summary());
+        }
+        // Of a peak throughput itself is the answer.
+        if self.goals.is_empty() && observed.validity == Validity::Valid {
+            observed.validity = bounded_by_generator(made.run.summary()).unwrap_or(Validity::Valid);
         }
         if self.load.is_of_sessions() && !self.goals.is_empty() && observed.validity == Validity::Valid {
             let rising = still_rising(made.run.summary(), &observed.goals);
