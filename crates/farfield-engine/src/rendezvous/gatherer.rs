@@ -1,7 +1,7 @@
 //! The gatherer: admits the parts, gives them their start, adds their figures up, and keeps their files.
 //!
 //! A place whose part goes before the start is free again, for a process that is started in its stead. After
-//! the start a part that goes, or says nothing for [`SILENCE`], is lost: the others go on, and the run is
+//! the start a part that goes, or says nothing for [`SILENCE_NS`], is lost: the others go on, and the run is
 //! invalid without its units.
 
 mod admission;
@@ -13,6 +13,7 @@ use super::scenario_digest;
 use super::ticket::GatherKey;
 use super::wire::{HandoutFile, PartFigures};
 use admission::{Refusals, Strangers, admit};
+use attend::SILENCE_NS;
 use farfield_base::Part;
 use farfield_os::clock::{monotonic_ns, unix_ns_at};
 pub(super) use files::FILES;
@@ -177,6 +178,8 @@ struct Seat {
     standing: Standing,
     waker: Option<Arc<Waker>>,
     figures: Option<PartFigures>,
+    /// The monotonic clock when it last said anything ahead of its start.
+    heard_ns: u64,
     /// The monotonic clock when its last figures came.
     spoke_ns: u64,
     /// Files have come.
@@ -242,6 +245,7 @@ impl Gatherer {
             standing: Standing::Free,
             waker: None,
             figures: None,
+            heard_ns: 0,
             spoke_ns: 0,
             hands_over: false,
             given_up: None,
@@ -328,7 +332,7 @@ impl Gatherer {
         let mut name_next = begun + NAMED_NS;
         loop {
             let mut state = self.look(on_news);
-            let waited_for = waited_for(&state.seats);
+            let waited_for = waited_for(&state.seats, monotonic_ns());
             if let Some(why) = &state.fatal {
                 return Err(GatherError::Failed(why.clone()));
             }
@@ -452,16 +456,20 @@ impl State {
     }
 }
 
-/// The parts that are not ready, in words; `None` if all are.
-fn waited_for(seats: &[Seat]) -> Option<String> {
-    let absent = seats.iter().filter(|seat| seat.standing != Standing::Ready);
-    let names = absent
-        .map(|seat| match seat.standing {
-            Standing::Joined => format!("{} is not ready", seat.name()),
-            _ => format!("part {} has not joined", seat.part),
-        })
-        .collect();
-    in_words(names)
+/// The parts that are not ready, or have said nothing since, in words; `None` if all are.
+fn waited_for(seats: &[Seat], now_ns: u64) -> Option<String> {
+    let absent = |seat: &Seat| {
+        let silent_ns = now_ns.saturating_sub(seat.heard_ns);
+        match seat.standing {
+            Standing::Ready if silent_ns < SILENCE_NS => None,
+            Standing::Ready => {
+                Some(format!("{} has said nothing for {:.1} s", seat.name(), silent_ns as f64 / 1e9))
+            }
+            Standing::Joined => Some(format!("{} is not ready", seat.name())),
+            _ => Some(format!("part {} has not joined", seat.part)),
+        }
+    };
+    in_words(seats.iter().filter_map(absent).collect())
 }
 
 /// The first of some names, and how many more there are; `None` if there are none.

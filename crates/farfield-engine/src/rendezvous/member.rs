@@ -30,6 +30,8 @@ use std::time::Duration;
 
 /// Time without a word after which the gatherer is taken for gone: it pings twice a second.
 const SILENCE_NS: u64 = 3_000_000_000;
+/// That ahead of the start: the machines may be busy with making users.
+const UNBEGUN_NS: u64 = 20_000_000_000;
 /// Time for the handout, and for what the gatherer has to say at the end.
 const PATIENCE_NS: u64 = 60_000_000_000;
 /// Time to connect to one address.
@@ -369,9 +371,10 @@ fn hold(shared: &Shared, mut link: Link) {
 fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
     let gone = |error: LinkError| format!("the gatherer is gone ({error})");
     loop {
-        let (out, figures, directory) = {
+        let (out, figures, directory, has_start) = {
             let mut state = shared.state();
-            (std::mem::take(&mut state.out), state.figures.take(), state.directory.take())
+            let out = std::mem::take(&mut state.out);
+            (out, state.figures.take(), state.directory.take(), state.start.is_some())
         };
         for message in out {
             link.send(&message).map_err(gone)?;
@@ -385,12 +388,13 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
         if let Some(directory) = directory {
             return send_files(link, &directory);
         }
-        let until = link.heard_ns() + SILENCE_NS;
+        let silence_ns = if has_start { SILENCE_NS } else { UNBEGUN_NS };
+        let until = link.heard_ns() + silence_ns;
         match link.receive(until, Some(&shared.waker)).map_err(gone)? {
             WaitEnd::Woken => continue,
-            WaitEnd::Nothing if link.heard_ns() + SILENCE_NS > until => continue,
+            WaitEnd::Nothing if link.heard_ns() + silence_ns > until => continue,
             WaitEnd::Nothing => {
-                return Err(format!("the gatherer has said nothing for {} s", SILENCE_NS / 1_000_000_000));
+                return Err(format!("the gatherer has said nothing for {} s", silence_ns / 1_000_000_000));
             }
             WaitEnd::Frame(frame) => take(shared, link, &frame).map_err(gone)?,
         }

@@ -443,6 +443,68 @@ fn a_round_trip_of_more_than_half_a_second_hinders_no_start() {
     scene.end().expect("a run");
 }
 
+/// A wait for nothing but a peer gives each of its frames, at whichever instant these come.
+#[test]
+fn frames_are_no_wakes() {
+    const FRAMES: u64 = 50_000;
+    let key = GatherKey::generate();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let tls = rustls::ServerConnection::new(key.server()).expect("TLS");
+    let sending = thread::spawn(move || {
+        let (socket, _) = listener.accept().expect("a peer");
+        let mut link = Link::new(tls.into(), socket).expect("a socket");
+        (0..FRAMES).for_each(|number| link.send(&OfGatherer::Ping { number }).expect("taken"));
+        // Until the peer has gone.
+        let _ = link.receive(monotonic_ns() + 60 * SECOND, None);
+    });
+    let name = ServerName::IpAddress(IpAddr::V4(Ipv4Addr::from([127, 0, 0, 1])));
+    let tls = ClientConnection::new(key.ticket().client(), name).expect("TLS");
+    let mut link = Link::new(tls.into(), TcpStream::connect(address).expect("a peer")).expect("a socket");
+    for number in 0..FRAMES {
+        let received = link.receive(monotonic_ns() + 20 * SECOND, None).expect("a frame");
+        assert!(matches!(received, WaitEnd::Frame(_)), "no frame, but the end of a wait, at frame {number}");
+    }
+    link.close();
+    sending.join().expect("no panic");
+}
+
+/// A part whose machine is busy ahead of the start, so that it says nothing for a while, is named and waited
+/// for: it keeps its place, and the others do not start without it.
+#[test]
+fn a_part_that_is_slow_to_answer_ahead_of_the_start_is_waited_for() {
+    let scene = Scene::of(2, 60);
+    let mut slow = scene.peer();
+    slow.ready();
+    // Its clock is measured, and then it says nothing.
+    let mut pings = 0;
+    slow.until(|message| {
+        pings += u32::from(matches!(message, OfGatherer::Ping { .. }));
+        (pings > 9).then_some(())
+    });
+    let until = monotonic_ns() + 2 * SECOND;
+    while monotonic_ns() < until {
+        thread::park_timeout(std::time::Duration::from_millis(50));
+    }
+    let member = scene.join();
+    let start = thread::scope(|scope| {
+        let other = scope.spawn(|| start(&member));
+        scene.await_news("has said nothing for");
+        let said = scene.said();
+        assert!(!said.contains("Left(") && !said.contains("Starting"), "{said}");
+        let own = slow.until(|message| match message {
+            OfGatherer::Start { monotonic_ns, .. } => Some(*monotonic_ns),
+            _ => None,
+        });
+        (own.expect("a start"), other.join().expect("no panic"))
+    });
+    assert!(start.0.abs_diff(start.1) < SECOND, "{start:?}");
+    slow.link.close();
+    member.hand_over(&scene.directory(&[("summary.json", "{}")])).expect("kept");
+    let result = scene.end().expect("a run");
+    assert_eq!((result.returned.len(), result.lost.len()), (1, 1));
+}
+
 /// Bytes of a part are heard as they come, and not only when all of a frame is there.
 #[test]
 fn a_part_with_a_thin_uplink_is_not_silent() {

@@ -17,8 +17,12 @@ const FIRST_NS: u64 = 2_000_000_000;
 const HELLO_NS: u64 = 5_000_000_000;
 /// Time between two pings.
 const PING_NS: u64 = 500_000_000;
-/// Time without a word after which a part is lost: named before two seconds are over.
-const SILENCE_NS: u64 = 1_500_000_000;
+/// Time without a word after which a part that runs is lost, and one that is ready is waited for: named
+/// before two seconds are over.
+pub(super) const SILENCE_NS: u64 = 1_500_000_000;
+/// Time without a word after which a part is gone that has not begun: making its users, or other work on its
+/// machine, may take all of that.
+const UNBEGUN_NS: u64 = 20_000_000_000;
 /// Time without a byte of a part that gets the scenario, or hands its files over: its run is to come, or is
 /// over, and many at once may wait for one disk.
 const PATIENCE_NS: u64 = 60_000_000_000;
@@ -236,7 +240,11 @@ impl<'a> Attended<'a> {
             // The scenario may still be on its way when the kernel has taken all of it.
             let has_spoken = link.heard_ns() > prepared;
             let heard = link.heard_ns().max(prepared);
-            let silence = if self.files.have_begun() || !has_spoken { PATIENCE_NS } else { SILENCE_NS };
+            let silence = match () {
+                () if self.files.have_begun() || !has_spoken => PATIENCE_NS,
+                () if self.has_start => SILENCE_NS,
+                () => UNBEGUN_NS,
+            };
             match link.receive(next_ping.min(heard + silence), Some(waker)).map_err(in_words)? {
                 WaitEnd::Woken => {}
                 WaitEnd::Nothing if monotonic_ns() >= link.heard_ns().max(heard) + silence => {
@@ -306,7 +314,11 @@ impl<'a> Attended<'a> {
 
     /// Takes a frame of the part; true if it was the last.
     fn take(&mut self, link: &mut Link, frame: &Frame) -> Result<bool, String> {
-        let now = monotonic_ns().cast_signed();
+        let heard_ns = monotonic_ns();
+        if !self.has_start {
+            self.shared.state().seats[self.place].heard_ns = heard_ns;
+        }
+        let now = heard_ns.cast_signed();
         if let Frame::Bytes(bytes) = frame {
             return self.keep(link, |files| files.write(bytes)).map(|()| false);
         }
