@@ -19,6 +19,7 @@ pub mod record;
 pub mod report;
 pub mod route;
 pub mod scenario;
+pub mod serve;
 pub mod shell;
 pub mod site;
 pub mod sweep;
@@ -58,7 +59,7 @@ pub enum Command {
     /// Run one session of a scenario once, and show what is sent, extracted and checked.
     Try(TryFlags),
     /// Run the built-in server, with the capacity and the faults that flags give it.
-    Serve(ServeFlags),
+    Serve(serve::ServeFlags),
     /// Run any program behind an emulated path to a server.
     Shell(shell::ShellFlags),
     /// Be the emulated network between clients and servers that somebody else runs.
@@ -231,65 +232,6 @@ pub enum Format {
     Text,
     /// The summary as JSON, for pipes.
     Json,
-}
-
-/// `farfield serve`
-#[derive(Debug, Args)]
-pub struct ServeFlags {
-    /// Serve over TLS, with a certificate that is made at the start
-    #[arg(long)]
-    pub tls: bool,
-    /// PEM file of the certificate to serve over TLS with; one is made if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub cert: Option<PathBuf>,
-    /// PEM file of the certificate's key; the certificate's file if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cert")]
-    pub key: Option<PathBuf>,
-    /// The address to listen on
-    #[arg(default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    pub bind: String,
-    /// Number of event loops
-    #[arg(short = 't', long, value_name = "COUNT")]
-    pub threads: Option<u32>,
-    /// Time to serve each request
-    #[arg(long, value_name = "TIME")]
-    pub service_time: Option<String>,
-    /// The most requests served at once; the others wait; no limit if absent
-    #[arg(long, value_name = "COUNT")]
-    pub servers: Option<u32>,
-    /// The share of requests answered with 503
-    #[arg(long, value_name = "SHARE")]
-    pub error_rate: Option<String>,
-    /// Serve nothing for a time in every period, such as '500ms every 5s'; no stalls if absent
-    #[arg(long, value_name = "TIME every TIME")]
-    pub stall: Option<String>,
-    /// Serve nothing for a time, once, such as '2s at 3s' after the first request; not if absent
-    #[arg(long, value_name = "TIME at TIME")]
-    pub hiccup: Option<String>,
-    /// Take longer to serve a share of the requests, such as '1% take 200ms'; none if absent
-    #[arg(long, value_name = "SHARE take TIME")]
-    pub slow_tail: Option<String>,
-    /// Take longer at first, and less and less so, such as '100ms for 3s'; not if absent
-    #[arg(long, value_name = "TIME for TIME")]
-    pub slow_start: Option<String>,
-    /// The most connections held at once; others wait in the kernel's accept queue; no limit if absent
-    #[arg(long, value_name = "COUNT")]
-    pub accept_limit: Option<u32>,
-    /// Length of that queue
-    #[arg(long, value_name = "COUNT")]
-    pub backlog: Option<u32>,
-    /// Time after which an idle connection is closed; never if absent
-    #[arg(long, value_name = "TIME")]
-    pub keep_alive_timeout: Option<String>,
-    /// The most requests served on one connection; no limit if absent
-    #[arg(long, value_name = "COUNT")]
-    pub keep_alive_requests: Option<u32>,
-    /// Seed of the pages and of the errors
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Any key of a scenario's `origin` table, as TOML; other flags outrank it; none if absent
-    #[arg(long, value_name = "TOML")]
-    pub config: Option<String>,
 }
 
 /// `farfield verify`

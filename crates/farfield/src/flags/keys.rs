@@ -2,8 +2,9 @@
 //! its values, and its key after `=>`. It makes a group that commands flatten, and lays that over a scenario.
 //! The macro [`grouped!`] makes a group of such groups.
 
+use farfield_scenario::Overlay;
 use std::path::PathBuf;
-use toml::Value;
+use toml::{Table, Value};
 
 /// A group of flags, each with its key, and a function of its value where the key takes another.
 macro_rules! keyed {
@@ -24,12 +25,12 @@ macro_rules! keyed {
             #[allow(dead_code, reason = "help names the groups of a run, and tests those of other commands")]
             pub const KEYS: &[(&str, &str)] = &[$((stringify!($flag), $key),)*];
 
-            /// Lays the flags that are given over a scenario.
-            pub fn lay(&self, overlay: &mut farfield_scenario::Overlay) {
+            /// Lays the flags that are given over a scenario, or over a table of it.
+            pub fn lay(&self, keys: &mut impl $crate::flags::keys::Keys) {
                 $(
                     let value = $crate::flags::keys::keyed!(@value &self.$flag $(, $written)?);
                     if let Some(value) = value {
-                        overlay.set($key, &$crate::flags::keys::flag(stringify!($flag)), value);
+                        keys.lay($key, &$crate::flags::keys::flag(stringify!($flag)), value);
                     }
                 )*
             }
@@ -67,6 +68,24 @@ macro_rules! grouped {
 }
 pub(super) use grouped;
 
+/// Keys with their values, over which flags are laid.
+pub trait Keys {
+    /// Sets a key to what a flag says.
+    fn lay(&mut self, key: &str, flag: &str, value: Value);
+}
+
+impl Keys for Overlay {
+    fn lay(&mut self, key: &str, flag: &str, value: Value) {
+        self.set(key, flag, value);
+    }
+}
+
+impl Keys for Table {
+    fn lay(&mut self, key: &str, _flag: &str, value: Value) {
+        self.insert(key.to_owned(), value);
+    }
+}
+
 /// The flag of a field.
 pub fn flag(field: &str) -> String {
     format!("--{}", field.replace('_', "-"))
@@ -81,6 +100,12 @@ pub trait FlagValue {
 impl FlagValue for bool {
     fn value(&self) -> Option<Value> {
         self.then(|| true.into())
+    }
+}
+
+impl FlagValue for String {
+    fn value(&self) -> Option<Value> {
+        Some(self.as_str().into())
     }
 }
 
