@@ -3,7 +3,9 @@
 use crate::common::Place;
 use crate::common::wan::{find, may_build};
 use farfield_measure::Summary;
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const TEST: &str = "two_configurations_are_swept";
 
@@ -59,13 +61,7 @@ fn servers_by_name_serve_what_is_asked_for() {
         return;
     }
     let place = Place::new();
-    let temporary = place.path("temporary");
-    std::fs::create_dir(&temporary).expect("own folder");
-    // Apache's workers are another user's.
-    for folder in [place.path(""), temporary.clone()] {
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder, open).expect("own folder");
-    }
+    let temporary = temporary_folder(&place);
     let names = ["@nginx", "@nginx keep-alive=0s", "@apache", "@apache-prefork processes=9"];
     for (number, name) in names.into_iter().enumerate() {
         let words = "run http://10.9.0.1:8080/bytes/3000 -c 4 -d 2s --warm-up 100ms --rtt 20ms -q";
@@ -85,6 +81,59 @@ fn servers_by_name_serve_what_is_asked_for() {
         assert_eq!(summary.connections.requests_mean <= Some(1.0), closes, "{name}");
     }
     assert_eq!(std::fs::read_dir(&temporary).expect("own folder").count(), 0, "folders are left");
+}
+
+/// A folder for temporary files below the place, which workers of Apache may read, who are another user's.
+fn temporary_folder(place: &Place) -> PathBuf {
+    let temporary = place.path("temporary");
+    std::fs::create_dir(&temporary).expect("own folder");
+    for folder in [place.path(""), temporary.clone()] {
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder, open).expect("own folder");
+    }
+    temporary
+}
+
+/// The capacity of nginx and of Apache, held to a twentieth of a processor and 20 ms away: whatever the
+/// machine lets the search find in ten seconds, its trials are runs before that server. With more time it
+/// goes on from there, with the same trials first and as long as they were.
+#[test]
+fn the_capacity_of_real_servers_is_searched_for() {
+    const TEST: &str = "the_capacity_of_real_servers_is_searched_for";
+    let there = may_build(TEST) && find(TEST, "nginx").is_some() && find(TEST, "apache2").is_some();
+    if !there {
+        return;
+    }
+    let place = Place::new();
+    let temporary = temporary_folder(&place);
+    let searched = |name: &str, more: &str| -> Value {
+        let words = format!(
+            "capacity http://10.9.0.1:8080/bytes/3000 --plane emulated --rtt 20ms --slo p99<300ms --set=server.cpu=0.05 \
+             --set=server.command={name} --out={}{name} --format json -q {more}",
+            place.path("trials").display()
+        );
+        let mut farfield = std::process::Command::new(env!("CARGO_BIN_EXE_farfield"));
+        farfield.env("TMPDIR", &temporary);
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let ended = place.begin_by(farfield, &words).ended();
+        assert!(matches!(ended.code, Some(0 | 3)), "{name}: {:?} {}", ended.code, ended.stderr);
+        serde_json::from_str(&ended.stdout).expect("JSON")
+    };
+    let trials = |report: &Value| report["trials"].as_array().cloned().expect("trials");
+    let apache = searched("@apache", "--budget 10s");
+    let first = searched("@nginx", "--budget 10s");
+    for trial in trials(&apache).iter().chain(&trials(&first)) {
+        let directory = trial["observed"]["directory"].as_str().expect("a directory");
+        let summary = std::fs::read_to_string(place.path(directory).join("summary.json"));
+        let summary = Summary::from_json(&summary.expect("a summary")).expect("a summary");
+        assert!(summary.steady.requests > 0, "{directory}");
+    }
+    assert_eq!(first["length_ns"], 10_000_000_000_u64 / 12, "a twelfth of the budget");
+    let more = searched("@nginx", "--budget 16s");
+    assert_eq!(more["length_ns"], first["length_ns"]);
+    let (first, more) = (trials(&first), trials(&more));
+    assert!(more.len() >= first.len() && first.len() >= 3, "{} and {} trials", first.len(), more.len());
+    assert_eq!(more[..first.len()], first[..]);
 }
 
 /// Settings, TLS and names that a server by name does not have are refused in a line, before anything runs.
