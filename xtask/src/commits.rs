@@ -33,8 +33,8 @@ pub fn check() -> Result<()> {
     for commit in suspects {
         let files = git(&["ls-tree", "-r", "--name-only", commit])?;
         let files: BTreeSet<&str> = files.lines().collect();
-        // One line ahead of each: a path may be given there.
-        let declared = git(&["grep", "-E", "-B1", DECLARATION, commit, "--", "*.rs"])?;
+        // With the lines ahead of each: a path may be given there.
+        let declared = git(&["grep", "-E", "-B3", DECLARATION, commit, "--", "*.rs"])?;
         broken.extend(missing(&declared, commit, &files).into_iter().map(|line| format!("{commit}: {line}")));
     }
     if !broken.is_empty() {
@@ -43,27 +43,24 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// The modules that lack their file among `files`, by the lines that `git grep -B1` found in a commit.
+/// The modules that lack their file among `files`, by the lines that `git grep -B3` found in a commit.
 fn missing(declared: &str, commit: &str, files: &BTreeSet<&str>) -> Vec<String> {
     let mut missing = Vec::new();
-    let mut ahead = "";
+    // True while attributes of the next declaration come, one of which gives it a path.
+    let mut has_path = false;
     for line in declared.lines() {
-        // `COMMIT:FILE:LINE`, and `COMMIT-FILE-LINE` of the line ahead.
-        let Some((file, text)) = line
-            .strip_prefix(commit)
-            .and_then(|rest| rest.strip_prefix(':'))
-            .and_then(|rest| rest.split_once(".rs:"))
-        else {
-            ahead = line;
+        // `COMMIT:FILE:LINE`, and `COMMIT:FILE-LINE` of the lines ahead.
+        let found = line.strip_prefix(commit).and_then(|rest| rest.strip_prefix(':'));
+        let Some((file, text)) = found.and_then(|rest| rest.split_once(".rs:")) else {
+            has_path = line.contains("#[path") || has_path && line.contains("#[");
             continue;
         };
         let name = text.trim().trim_end_matches(';').rsplit(' ').next().unwrap_or_default();
-        let has_path = ahead.contains("#[path");
-        ahead = "";
         let file = format!("{file}.rs");
         if !has_path && !places(&file, name).iter().any(|place| files.contains(place.as_str())) {
             missing.push(format!("{file} declares the module `{name}`"));
         }
+        has_path = false;
     }
     missing
 }
@@ -82,7 +79,9 @@ fn places(file: &str, name: &str) -> [String; 4] {
 }
 
 fn git(args: &[&str]) -> Result<String> {
-    let output = process::output(Command::new("git").args(args))?;
+    // At the root, wherever this runs: patterns of files count from the working directory.
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let output = process::output(Command::new("git").args(["-C", root]).args(args))?;
     Ok(String::from_utf8_lossy(&output).into_owned())
 }
 
@@ -92,11 +91,12 @@ mod tests {
 
     #[test]
     fn a_module_without_its_file_is_found() {
-        let declared = "c0-a/src/lib.rs-\n\
+        let declared = "c0:a/src/lib.rs-\n\
                         c0:a/src/lib.rs:mod one;\n\
                         c0:a/src/lib.rs:pub mod two;\n\
                         --\n\
-                        c0-a/src/two.rs-#[path = \"../shared.rs\"]\n\
+                        c0:a/src/two.rs-#[path = \"../shared.rs\"]\n\
+                        c0:a/src/two.rs-#[allow(dead_code)]\n\
                         c0:a/src/two.rs:mod elsewhere;\n\
                         c0:a/src/two.rs:pub(crate) mod inner;\n\
                         c0:a/src/two.rs:    mod gone;\n";
