@@ -371,10 +371,10 @@ fn hold(shared: &Shared, mut link: Link) {
 fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
     let gone = |error: LinkError| format!("the gatherer is gone ({error})");
     loop {
-        let (out, figures, directory, has_start) = {
+        let (out, figures, directory, start) = {
             let mut state = shared.state();
             let out = std::mem::take(&mut state.out);
-            (out, state.figures.take(), state.directory.take(), state.start.is_some())
+            (out, state.figures.take(), state.directory.take(), state.start)
         };
         for message in out {
             link.send(&message).map_err(gone)?;
@@ -388,11 +388,15 @@ fn hold_on(shared: &Shared, link: &mut Link) -> Result<(), String> {
         if let Some(directory) = directory {
             return send_files(link, &directory);
         }
-        let silence_ns = if has_start { SILENCE_NS } else { UNBEGUN_NS };
-        let until = link.heard_ns() + silence_ns;
+        // The start is given in advance.
+        let (silence_ns, starts_ns) = match start {
+            Some(start) => (SILENCE_NS, start.monotonic_ns),
+            None => (UNBEGUN_NS, 0),
+        };
+        let until = link.heard_ns().max(starts_ns) + silence_ns;
         match link.receive(until, Some(&shared.waker)).map_err(gone)? {
             WaitEnd::Woken => continue,
-            WaitEnd::Nothing if link.heard_ns() + silence_ns > until => continue,
+            WaitEnd::Nothing if link.heard_ns().max(starts_ns) + silence_ns > until => continue,
             WaitEnd::Nothing => {
                 return Err(format!("the gatherer has said nothing for {} s", silence_ns / 1_000_000_000));
             }

@@ -201,6 +201,8 @@ struct Attended<'a> {
     /// Pings that are still to be made in a row.
     burst: u32,
     has_start: bool,
+    /// The instant of the start, which it was given.
+    starts_ns: u64,
     has_end: bool,
     files: PartFiles,
 }
@@ -219,6 +221,7 @@ impl<'a> Attended<'a> {
             pings: 0,
             burst: 0,
             has_start: false,
+            starts_ns: 0,
             has_end: false,
             files,
         }
@@ -239,7 +242,8 @@ impl<'a> Attended<'a> {
             }
             // The scenario may still be on its way when the kernel has taken all of it.
             let has_spoken = link.heard_ns() > prepared;
-            let heard = link.heard_ns().max(prepared);
+            // It is given its start in advance, and need not say anything until then.
+            let heard = link.heard_ns().max(prepared).max(self.starts_ns);
             let silence = match () {
                 () if self.files.have_begun() || !has_spoken => PATIENCE_NS,
                 () if self.has_start => SILENCE_NS,
@@ -273,9 +277,6 @@ impl<'a> Attended<'a> {
 
     /// Tells the part of its start, or of the end.
     fn follow_phase(&mut self, link: &mut Link) -> Result<(), String> {
-        if self.burst > 0 {
-            return Ok(());
-        }
         let (phase, given_up) = {
             let state = self.shared.state();
             (state.phase.clone(), state.seats[self.place].given_up.clone())
@@ -284,8 +285,8 @@ impl<'a> Attended<'a> {
             return Err(why);
         }
         match phase {
-            Phase::Started { monotonic_ns: at, unix_ns } if !self.has_start => {
-                self.has_start = true;
+            Phase::Started { monotonic_ns: at, unix_ns } if !self.has_start && self.burst == 0 => {
+                (self.has_start, self.starts_ns) = (true, at);
                 // Measured before it was ready.
                 let clock = self.clocks.best(monotonic_ns().cast_signed()).unwrap_or_default();
                 self.shared.change(self.place, |seat| seat.standing = Standing::Running);
@@ -379,6 +380,9 @@ impl<'a> Attended<'a> {
     }
 
     fn take_ready(&mut self, link: &mut Link, scenario: &str) -> Result<(), String> {
+        if self.has_start || self.burst > 0 {
+            return Err("it does not speak as it should: it is ready twice".to_owned());
+        }
         if self.shared.scenario != scenario {
             let why = "it was given flags or files that make another scenario of it than the gatherer's";
             self.shared.give_up(self.place, why);
