@@ -59,10 +59,12 @@ impl MeanEstimate {
         (variance > 0.0 || !differs).then_some(MeanEstimate { mean: one - mean.mean, variance, ..mean })
     }
 
-    /// The estimate with this squared standard error, if its own is less: repeats that agree by luck, or
-    /// because what they count is rare, are not exact.
+    /// The estimate with this squared standard error, which is known and not estimated from repeats, if its
+    /// own interval is narrower: repeats that agree by luck, or because what they count is rare, are not
+    /// exact.
     pub fn with_variance_of_at_least(self, variance: f64) -> MeanEstimate {
-        MeanEstimate { variance: self.variance.max(variance), ..self }
+        let least = MeanEstimate { variance, degrees: NORMAL, ..self };
+        if self.half_width(WIDER_AT) < least.half_width(WIDER_AT) { least } else { self }
     }
 
     /// `times` the estimate `plus` a constant.
@@ -106,12 +108,21 @@ impl MeanEstimate {
 /// the 3.7 that are the upper end of Poisson's interval of none, with 95 % on both sides.
 const UNSEEN: f64 = 3.5;
 
+/// Degrees of freedom at which Student's distribution is the normal one.
+const NORMAL: f64 = 1e6;
+/// The level at which two intervals are compared for which is wider.
+const WIDER_AT: f64 = 0.95;
+
 /// The squared standard error that the mean of shares has at least, each of which is one of so many requests:
 /// that of the failures that came, if these come one by one, and of those that may have been.
 pub fn variance_of_shares(shares: &[f64], requests: &[u64]) -> f64 {
     let all: f64 = requests.iter().map(|requests| *requests as f64).sum();
     let failed: f64 = shares.iter().zip(requests).map(|(share, requests)| share * *requests as f64).sum();
-    if all == 0.0 { f64::INFINITY } else { (failed + UNSEEN) / all.powi(2) }
+    if all == 0.0 {
+        return f64::INFINITY;
+    }
+    let by_chance = failed * (1.0 - failed / all).max(0.0);
+    (by_chance + UNSEEN) / all.powi(2)
 }
 
 /// The t that a number of Student's distribution with so many degrees of freedom is not farther from 0 than,
@@ -333,9 +344,12 @@ mod tests {
         assert!((3.6..3.8).contains(&upper), "{upper}");
         let estimate = MeanEstimate::of(&[0.0; 3]).expect("three numbers");
         assert_eq!(estimate.ends(0.95), (0.0, 0.0));
-        assert!(estimate.with_variance_of_at_least(none).ends(0.95).1 > 3.7 / 3000.0);
+        let upper = estimate.with_variance_of_at_least(none).ends(0.95).1 * 3000.0;
+        assert!((3.6..3.8).contains(&upper), "{upper}");
         let some = variance_of_shares(&[0.01, 0.03], &[10_000, 10_000]);
-        assert!((some.sqrt() * 20_000.0 / 400.0_f64.sqrt() - 1.0).abs() < 0.01);
+        assert!((some.sqrt() * 20_000.0 / 392.0_f64.sqrt() - 1.0).abs() < 0.01);
+        // Where all fail, it is as where none does.
+        assert_eq!(variance_of_shares(&[1.0; 3], &[1000; 3]), none);
         // Runs that differ by more keep what they show.
         let wide = MeanEstimate::of(&[0.01, 0.03]).expect("two numbers");
         assert_eq!(wide.with_variance_of_at_least(some), wide);

@@ -126,6 +126,8 @@ struct Part {
     /// changes add; negative beyond it.
     margin: f64,
     blocks: u32,
+    /// The server did not cope in a run of its points.
+    is_of_survivors: bool,
 }
 
 /// The level of an interval at one of so many looks.
@@ -211,7 +213,9 @@ pub(super) fn undecided(
     if judged.iter().any(|part| part.verdict == Verdict::Fails) {
         return Vec::new();
     }
-    let open = judged.iter().zip(claim.parts()).filter(|(part, _)| part.verdict == Verdict::Undecided);
+    // More runs do not undo one in which the server did not cope.
+    let is_open = |part: &Part| part.verdict == Verdict::Undecided && !part.is_of_survivors;
+    let open = judged.iter().zip(claim.parts()).filter(|(part, _)| is_open(part));
     open.map(|(_, (_, claim))| claim).collect()
 }
 
@@ -231,7 +235,9 @@ impl Part {
     ) -> Part {
         let reading = runs.iter().find_map(|run| run.reading(&claim.metric));
         let scale = reading.map_or(Scale::Ratio, |own| own.scale);
-        let (numbers, variance) = numbers(claim, points, runs);
+        let found = numbers(claim, points, runs);
+        let is_of_survivors = found.is_none();
+        let (numbers, variance) = found.unwrap_or_default();
         let (estimate, is_change) = (MeanEstimate::of(&numbers), claim.against.is_some());
         let estimate = estimate.map(|estimate| estimate.with_variance_of_at_least(variance));
         let shown = |place: f64| if is_change { scale.back(place) } else { scale.number(place) };
@@ -262,14 +268,15 @@ impl Part {
             interval: own.map(|(low, high)| [shown(low), shown(high)]),
             margin: own.map_or(f64::NEG_INFINITY, |(low, high)| (low - below).min(above - high)),
             blocks: numbers.len() as u32,
+            is_of_survivors,
         }
     }
 }
 
 /// The numbers that a claim is about, one for each block in which all of its points have one that counts, and
-/// the squared standard error that their mean has at least. There are none where the server did not cope in a
+/// the squared standard error that their mean has at least; `None` where the server did not cope in a
 /// run of these points: the others are those in which it did, and say nothing of all.
-fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> (Vec<f64>, f64) {
+fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> Option<(Vec<f64>, f64)> {
     let chosen = |settings: &[Setting]| -> Vec<usize> {
         let has_all = |point: &super::Point| settings.iter().all(|setting| point.settings.contains(setting));
         points.iter().enumerate().filter(|(_, point)| has_all(point)).map(|(at, _)| at).collect()
@@ -280,7 +287,7 @@ fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> (Vec<f
         at.contains(&run.point) || against.as_ref().is_some_and(|against| against.contains(&run.point))
     };
     if runs.iter().filter(is_about).any(RunRecord::is_overwhelmed) {
-        return (Vec::new(), 0.0);
+        return None;
     }
     let last = runs.iter().map(|run| run.design.block).max().unwrap_or(0);
     let mean = |points: &[usize], block: u32| -> Option<f64> {
@@ -301,5 +308,5 @@ fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> (Vec<f
         shares::variance(own.filter_map(|run| run.reading(&claim.metric)))
     };
     let variance = variance(&at) + against.as_deref().map_or(0.0, variance);
-    ((1..=last).filter_map(of_block).collect(), variance)
+    Some(((1..=last).filter_map(of_block).collect(), variance))
 }

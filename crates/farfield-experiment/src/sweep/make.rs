@@ -6,6 +6,7 @@ use super::lengths::{Course, LengthPlan, Lengths, Need, RunLength, pilot_numbers
 use super::points::{Layout, Point};
 use super::report::{RunRecord, SweepReport};
 use super::scale::Scale;
+use super::shares;
 use super::unit::ColumnInfo;
 use super::until::Until;
 use crate::report::{Ended, LEVEL};
@@ -283,9 +284,14 @@ impl Sweep<'_> {
         let counted = self.records.iter().filter(|record| record.point == point && record.counts());
         let Some((numbers, width)) = pilot_numbers(self.plan, counted) else { return first };
         let needed = stein::needed(&numbers, width, LEVEL).unwrap_or(f64::from(first));
+        let most = self.plan.repeats_max.max(first);
+        let metric = self.plan.until.as_ref().map_or("", |until| until.metric.as_str());
+        let counted = self.records.iter().filter(|record| record.point == point && record.counts());
+        let readings = counted.filter_map(|record| record.reading(metric));
+        let needed = needed.max(f64::from(shares::needed(readings, width, most)));
         // As a float it ends at the largest number; runs that did not count are made up for.
         let missing = first.saturating_sub(numbers.len() as u32);
-        (needed as u32).saturating_add(missing).clamp(first, self.plan.repeats_max.max(first))
+        (needed as u32).saturating_add(missing).clamp(first, most)
     }
 
     /// Makes these runs, as many at once as the plan says, and keeps their records in the order of the list.

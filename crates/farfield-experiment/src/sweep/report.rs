@@ -296,7 +296,7 @@ impl PointReport {
         let is_overwhelmed = own.iter().any(|run| run.is_overwhelmed());
         let estimates = metrics.iter().map(|(metric, scale)| {
             let mut estimate = PointEstimate::of(plan, &counted, metric, *scale);
-            estimate.doubts.extend(is_overwhelmed.then_some(Doubt::Survivors));
+            estimate.doubts.extend((is_overwhelmed && !counted.is_empty()).then_some(Doubt::Survivors));
             estimate
         });
         let changes = metrics.iter().filter(|_| point > 0);
@@ -349,14 +349,15 @@ impl PointEstimate {
             return none(Some(scale.number(mean)), "one run has no interval of repeats");
         };
         let least = shares::variance(runs.iter().filter_map(|run| run.reading(metric)));
-        let least = MeanEstimate::with(mean, least, numbers.len() as f64 - 1.0).half_width(LEVEL);
-        let half = half.max(least);
+        let half = half.max(shares::half_width(least));
+        let is_share = runs.iter().all(|run| run.reading(metric).is_some_and(|own| own.requests.is_some()));
+        let end = |end: f64| if is_share { end.clamp(0.0, 1.0) } else { end };
         let width = asked.map(|until| scale.width(until.width));
         PointEstimate {
             metric: metric.to_owned(),
             scale,
             mean: Some(scale.number(mean)),
-            interval: Some([mean - half, mean + half].map(|end| scale.number(end))),
+            interval: Some([mean - half, mean + half].map(|place| end(scale.number(place)))),
             // As wide as asked is narrow, also with what rounding leaves.
             narrow: width.map(|width| half <= width * 1.000_001),
             unknown: None,

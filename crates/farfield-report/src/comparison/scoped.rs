@@ -119,7 +119,8 @@ impl FromStr for ScopedMetric {
 
     fn from_str(text: &str) -> Result<ScopedMetric, MetricError> {
         let Some((metric, part)) = text.split_once('{') else { return Ok(text.parse::<Metric>()?.into()) };
-        let part = part.strip_suffix('}').map(str::trim).filter(|part| !part.is_empty());
+        let is_name = |part: &&str| !part.is_empty() && !part.contains(|c: char| c == '}' || c.is_control());
+        let part = part.strip_suffix('}').map(str::trim).filter(is_name);
         let part = part.ok_or_else(|| MetricError(text.to_owned()))?;
         let metric = metric.trim().parse().map_err(|_| MetricError(text.to_owned()))?;
         Ok(ScopedMetric { metric, part: Some(part.to_owned()) })
@@ -143,7 +144,17 @@ mod tests {
         }
         let spaced: ScopedMetric = "p99 { cdn }".parse().expect("blanks are none of the name");
         assert_eq!(spaced.part.as_deref(), Some("cdn"));
-        for name in ["p99{", "p99{}", "p99{ }", "p99{a}b", "max{a}", "{a}", "rate(connect){a}"] {
+        for name in [
+            "p99{",
+            "p99{}",
+            "p99{ }",
+            "p99{a}b}",
+            "p99{a\u{1b}[2Jb}",
+            "p99{a}b",
+            "max{a}",
+            "{a}",
+            "rate(connect){a}",
+        ] {
             assert_eq!(name.parse::<ScopedMetric>(), Err(MetricError(name.to_owned())), "{name}");
         }
     }

@@ -87,9 +87,15 @@ impl Column {
         self.expression.single_name()?.parse().ok()
     }
 
-    /// The requests of a run that it is the share of errors of, if it is that.
+    /// The requests of a run that it is the share of errors of, or of those without, if it is that.
     fn requests_of(&self, run: &RunDirectory) -> Option<u64> {
-        match self.expression.single_name()? {
+        let names = self.expression.names();
+        let [name] = names.as_slice() else { return None };
+        let text = self.expression.to_string();
+        if text != *name && text.split_whitespace().collect::<String>() != format!("1-{name}") {
+            return None;
+        }
+        match *name {
             "steady.error_share" => Some(run.summary().steady.requests),
             name => name.parse::<ScopedMetric>().ok()?.requests_of(run),
         }

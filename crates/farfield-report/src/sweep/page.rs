@@ -122,13 +122,19 @@ fn in_settings(settings: &[Setting], names: &ShortNames) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Heads of columns of metrics: what stands in braces may be the name of anything.
+fn heads_of<'m>(metrics: impl Iterator<Item = &'m str>) -> Vec<String> {
+    metrics.map(escaped).collect()
+}
+
 fn points(page: &mut String, report: &SweepReport, names: &ShortNames) {
     page.push_str("<h2>Points</h2>\n");
     let metrics = metrics(report);
     let any_invalid = report.points.iter().any(|point| point.invalid > 0);
     let not_valid = any_invalid.then_some("<not valid");
-    let head: Vec<&str> =
-        ["point", "runs"].into_iter().chain(metrics.iter().copied()).chain(not_valid).collect();
+    let named = heads_of(metrics.iter().copied());
+    let named = named.iter().map(String::as_str);
+    let head: Vec<&str> = ["point", "runs"].into_iter().chain(named).chain(not_valid).collect();
     let row = |point: &PointReport| {
         let label = in_settings(&point.settings, names);
         let own = if label.is_empty() { "all runs".to_owned() } else { label };
@@ -184,7 +190,8 @@ fn against_first(page: &mut String, report: &SweepReport, names: &ShortNames) {
         escaped(if label.is_empty() { "the first point" } else { &label })
     );
     let metrics = metrics(report);
-    let head: Vec<&str> = ["point", "pairs"].into_iter().chain(metrics.iter().copied()).collect();
+    let named = heads_of(metrics.iter().copied());
+    let head: Vec<&str> = ["point", "pairs"].into_iter().chain(named.iter().map(String::as_str)).collect();
     let row = |point: &PointReport| {
         let of = |metric: &&str| point.against_first.iter().find(|change| change.metric == **metric);
         let pairs = point.against_first.iter().map(|change| change.pairs).max().unwrap_or(0);
@@ -219,10 +226,9 @@ fn effects(page: &mut String, report: &SweepReport, names: &ShortNames) {
     page.push_str("<h2>What moves them</h2>\n");
     let shown: Vec<&MetricEffects> =
         report.effects.iter().filter(|effects| effects.unknown.is_none()).collect();
-    let head: Vec<&str> = ["variation comes from"]
-        .into_iter()
-        .chain(shown.iter().map(|effects| effects.metric.as_str()))
-        .collect();
+    let named = heads_of(shown.iter().map(|effects| effects.metric.as_str()));
+    let named = || named.iter().map(String::as_str);
+    let head: Vec<&str> = ["variation comes from"].into_iter().chain(named()).collect();
     let rows = first.variation.iter().map(|row| {
         let of = |effects: &&MetricEffects| {
             let own = effects.variation.iter().find(|other| other.from == row.from);
@@ -239,8 +245,7 @@ fn effects(page: &mut String, report: &SweepReport, names: &ShortNames) {
     });
     table(page, &head, &rows.collect::<Vec<_>>());
     page.push_str("<h3>By how much</h3>\n");
-    let head: Vec<&str> =
-        ["", "<against"].into_iter().chain(shown.iter().map(|effects| effects.metric.as_str())).collect();
+    let head: Vec<&str> = ["", "<against"].into_iter().chain(named()).collect();
     let rows = first.changes.iter().enumerate().map(|(at, change)| {
         let of = |effects: &&MetricEffects| {
             let own = effects.changes.get(at);
@@ -269,8 +274,9 @@ fn runs(page: &mut String, report: &SweepReport) {
         report.runs.len()
     );
     let metrics = metrics(report);
-    let head: Vec<&str> =
-        ["run", "point", "seed"].into_iter().chain(metrics.iter().copied()).chain(["<verdict"]).collect();
+    let named = heads_of(metrics.iter().copied());
+    let named = named.iter().map(String::as_str);
+    let head: Vec<&str> = ["run", "point", "seed"].into_iter().chain(named).chain(["<verdict"]).collect();
     let row = |run: &RunRecord| {
         let directory = run.directory.display().to_string();
         let value = |metric: &&str| run.reading(metric).and_then(|reading| reading.value);
