@@ -159,6 +159,9 @@ fn at_other_shares(
     args: &ExperimentArgs,
 ) -> Result<ExitCode> {
     for experiment in experiments {
+        if let Some(folder) = folder(args, length) {
+            shares::check(&folder.join(&experiment.name))?;
+        }
         let mut judged_at = Vec::new();
         for &factor in &args.shares {
             let points = shares::points(experiment, points(experiment, length), factor);
@@ -167,6 +170,7 @@ fn at_other_shares(
                 break;
             }
             eprintln!("{} at {factor} times the share", experiment.name);
+            points.iter().try_for_each(|point| runner.check(point))?;
             let rows = measure(runner, experiment, points, length, args)?;
             judged_at.push((factor, judged(experiment, &rows).claims));
         }

@@ -13,7 +13,7 @@ use xtask::process;
 /// Commits that are looked at, from the latest on.
 const LATEST: &str = "100";
 /// A declaration of a module with a file of its own, as git reads it.
-const DECLARATION: &str = r"^\s*(pub(\([a-z ]+\))? )?mod [a-z0-9_]+;";
+const DECLARATION: &str = r"^\s*(pub(\([a-z_: ]+\))? )?mod [a-z0-9_]+;";
 
 /// Checks the latest commits, as many as the checkout has.
 pub fn check() -> Result<()> {
@@ -34,7 +34,7 @@ pub fn check() -> Result<()> {
         let files = git(&["ls-tree", "-r", "--name-only", commit])?;
         let files: BTreeSet<&str> = files.lines().collect();
         // With the lines ahead of each: a path may be given there.
-        let declared = git(&["grep", "-E", "-B3", DECLARATION, commit, "--", "*.rs"])?;
+        let declared = git(&["grep", "-nE", "-B3", DECLARATION, commit, "--", "*.rs"])?;
         broken.extend(missing(&declared, commit, &files).into_iter().map(|line| format!("{commit}: {line}")));
     }
     if !broken.is_empty() {
@@ -49,9 +49,12 @@ fn missing(declared: &str, commit: &str, files: &BTreeSet<&str>) -> Vec<String> 
     // True while attributes of the next declaration come, one of which gives it a path.
     let mut has_path = false;
     for line in declared.lines() {
-        // `COMMIT:FILE:LINE`, and `COMMIT:FILE-LINE` of the lines ahead.
+        // `COMMIT:FILE:NUMBER:LINE`, and `COMMIT:FILE-NUMBER-LINE` of the lines ahead.
         let found = line.strip_prefix(commit).and_then(|rest| rest.strip_prefix(':'));
-        let Some((file, text)) = found.and_then(|rest| rest.split_once(".rs:")) else {
+        let found = found.and_then(|rest| rest.split_once(".rs:"));
+        let found = found.and_then(|(file, rest)| Some((file, rest.split_once(':')?)));
+        let found = found.filter(|(_, (number, _))| number.parse::<u32>().is_ok());
+        let Some((file, (_, text))) = found else {
             has_path = line.contains("#[path") || has_path && line.contains("#[");
             continue;
         };
@@ -91,15 +94,15 @@ mod tests {
 
     #[test]
     fn a_module_without_its_file_is_found() {
-        let declared = "c0:a/src/lib.rs-\n\
-                        c0:a/src/lib.rs:mod one;\n\
-                        c0:a/src/lib.rs:pub mod two;\n\
+        let declared = "c0:a/src/lib.rs-6-\n\
+                        c0:a/src/lib.rs:7:mod one;\n\
+                        c0:a/src/lib.rs:7:pub mod two;\n\
                         --\n\
-                        c0:a/src/two.rs-#[path = \"../shared.rs\"]\n\
-                        c0:a/src/two.rs-#[allow(dead_code)]\n\
-                        c0:a/src/two.rs:mod elsewhere;\n\
-                        c0:a/src/two.rs:pub(crate) mod inner;\n\
-                        c0:a/src/two.rs:    mod gone;\n";
+                        c0:a/src/two.rs-6-#[path = \"../shared.rs\"]\n\
+                        c0:a/src/two.rs-6-#[allow(dead_code)]\n\
+                        c0:a/src/two.rs:7:mod elsewhere;\n\
+                        c0:a/src/two.rs:7:pub(crate) mod inner;\n\
+                        c0:a/src/two.rs:7:    mod gone;\n";
         let files = ["a/src/lib.rs", "a/src/one.rs", "a/src/two.rs", "a/src/two/inner.rs"];
         let found = missing(declared, "c0", &files.into_iter().collect());
         assert_eq!(found, ["a/src/two.rs declares the module `gone`"]);

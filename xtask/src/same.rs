@@ -3,7 +3,8 @@
 //! farfield that is to change nothing is held so: every version of HTTP and way to use connections, under
 //! each model of load, over paths that lose packets.
 //!
-//! A test compares with what is kept: a change that means to change samples keeps theirs anew, with `--keep`,
+//! The digests are of whole files, as one version of the library of Parquet writes them. A test compares with
+//! what is kept: a change that means to change samples keeps theirs anew, with `--keep`,
 //! and its commit says why.
 
 use crate::process;

@@ -85,11 +85,22 @@ pub fn put(page: &str, section: &str) -> Result<String> {
     Ok(format!("{above}{section}{AHEAD_OF}{below}"))
 }
 
-/// Puts `section` into the page in a folder.
-pub fn keep(folder: &Path, section: &str) -> Result<()> {
+/// Fails if the page in a folder takes no section.
+pub fn check(folder: &Path) -> Result<()> {
+    with(folder, "").map(|_| ())
+}
+
+/// The page in a folder with `section`.
+fn with(folder: &Path, section: &str) -> Result<String> {
     let file = folder.join("page.md");
     let page = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let page = put(&page, section).with_context(|| format!("in {}", file.display()))?;
+    put(&page, section).with_context(|| format!("in {}", file.display()))
+}
+
+/// Puts `section` into the page in a folder.
+pub fn keep(folder: &Path, section: &str) -> Result<()> {
+    let page = with(folder, section)?;
+    let file = folder.join("page.md");
     fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))?;
     eprintln!("{}", file.display());
     Ok(())
