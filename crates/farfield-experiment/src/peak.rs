@@ -18,7 +18,7 @@
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
-use crate::search::{Ceiling, SearchPlan, disturbed, ended, short_of};
+use crate::search::{Ceiling, NO_MORE, SearchPlan, disturbed, ended, short_of};
 use crate::trial::{Runner, Stop, Validity};
 use farfield_measure::interval::student_quantile;
 
@@ -209,8 +209,9 @@ impl Peak<'_> {
                 }
             }
             self.choose();
+            let is_between = self.neighbours().iter().all(Option::is_some);
             loads = self.untried();
-            if !self.has_room(loads.len()) {
+            if is_between && !self.has_room(loads.len()) {
                 break;
             }
         }
@@ -234,13 +235,13 @@ impl Peak<'_> {
 
     /// The load at this factor of another, or the next whole one; absent if it cannot be offered.
     fn beside(&self, load: f64, factor: f64) -> Option<f64> {
-        let mut beside = self.journal.rounded(load * factor);
+        let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
+        let mut beside = self.journal.rounded(load * factor).min(most);
         if self.plan.whole && beside == load {
             beside += if factor > 1.0 { 1.0 } else { -1.0 };
         }
-        let below = self.ceiling.as_ref().is_none_or(|ceiling| beside < ceiling.load)
-            && self.plan.most().is_none_or(|most| beside <= most);
-        (below && beside > 0.0).then_some(beside)
+        let below = self.ceiling.as_ref().is_none_or(|ceiling| beside < ceiling.load) && beside <= most;
+        (below && beside > 0.0 && beside != load).then_some(beside)
     }
 
     /// The loads next to the selected one that were tried, below and above.
@@ -277,7 +278,11 @@ impl Peak<'_> {
             (lower, upper) => {
                 let beyond = [(lower, 1.0 / APART), (upper, APART)];
                 let beyond = beyond.into_iter().filter(|(tried, _)| tried.is_none());
-                beyond.filter_map(|(_, factor)| self.beside(selected, factor)).collect()
+                let beyond: Vec<f64> =
+                    beyond.filter_map(|(_, factor)| self.beside(selected, factor)).collect();
+                // At the last load that may be offered only one side is left.
+                let inner = lower.or(upper).filter(|load| beyond.is_empty() && !is_rival(*load));
+                beyond.into_iter().chain(inner.map(middle)).collect()
             }
         };
         let is_new = |load: &f64| {
@@ -293,7 +298,9 @@ impl Peak<'_> {
         let fresh = pilot(self.rivals.len()) as usize * self.rivals.len();
         let trials = (loads * SELECTING as usize + fresh) as f64;
         let needed_s = trials * longest.fold(0.0, f64::max);
-        self.journal.spent_s() + needed_s <= self.plan.budget.as_secs_f64()
+        // One that goes on with more time makes the trials again that it made with less.
+        let budget = self.plan.first_budget.unwrap_or(self.plan.budget);
+        self.journal.spent_s() + needed_s <= budget.as_secs_f64()
     }
 
     /// The most that a load between the selected one and its neighbours may have more, in all full trials,
@@ -350,17 +357,20 @@ impl Peak<'_> {
             return undecided(ceiling.unwrap_or_else(|| short_of.to_owned()));
         };
         let Interval { value, low, high, .. } = found;
-        let is_highest = self.journal.counted().iter().all(|trial| trial.load <= at_load);
-        if let Some(because) = self.plan.is_full_at(at_load).filter(|_| is_highest) {
-            return Answer::AtLeast { value: low, because, generator_full: true };
+        // Nothing above it was measured in full: it may well not be the maximum.
+        let is_highest = self.journal.full(self.plan.length).all(|trial| trial.load <= at_load);
+        if !is_highest {
+            return Answer::Found { value, low, high, method: Method::Repeats, at_load };
         }
-        match &self.ceiling {
-            // Nothing above it was measured: it may well not be the maximum.
-            Some(ceiling) if is_highest => {
-                Answer::AtLeast { value: low, because: ceiling.because(), generator_full: ceiling.is_full }
-            }
-            _ => Answer::Found { value, low, high, method: Method::Repeats, at_load },
-        }
+        let full = self.plan.is_full_at(at_load);
+        let most = self.plan.most().is_some_and(|most| at_load >= self.journal.rounded(most));
+        let (because, generator_full) = match &self.ceiling {
+            _ if full.is_some() => (full.unwrap_or_default(), true),
+            Some(ceiling) => (ceiling.because(), ceiling.is_full),
+            None if most => (NO_MORE.to_owned(), false),
+            None => (short_of.to_owned(), false),
+        };
+        Answer::AtLeast { value: low, because, generator_full }
     }
 
     fn report(self, ended: Ended) -> CapacityReport {
@@ -398,6 +408,7 @@ impl Peak<'_> {
             spent_s,
             length_ns: plan.length.as_ns(),
             length_max_ns: plan.needs.length_max.as_ns(),
+            first_budget_ns: plan.first_budget.unwrap_or(plan.budget).as_ns(),
             overstated_by: None,
             few_beyond: None,
             generator: None,

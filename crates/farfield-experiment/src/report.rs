@@ -211,6 +211,9 @@ pub struct CapacityReport {
     /// The length up to which trials with too few requests are lengthened.
     #[serde(default)]
     pub length_max_ns: u64,
+    /// The time for all trials of the search that began, which this one may have gone on with.
+    #[serde(default)]
+    pub first_budget_ns: u64,
     /// The share by which the capacity may be too high because trials end before a queue that grows slowly
     /// has reached the goals' limits; null where that is no more than what was asked for.
     #[serde(default)]

@@ -62,6 +62,8 @@ pub struct SearchPlan {
     pub precision: f64,
     /// The time for all trials.
     pub budget: Duration,
+    /// That of the search that began, if this one goes on with another.
+    pub first_budget: Option<Duration>,
     /// The seed.
     pub seed: u64,
 }
@@ -104,7 +106,7 @@ impl SearchPlan {
 }
 
 /// Why no more was offered, where a flag says so.
-const NO_MORE: &str = "no more was to be offered (--to)";
+pub(crate) const NO_MORE: &str = "no more was to be offered (--to)";
 
 /// A load that could not be offered validly.
 #[derive(Debug, Clone)]
@@ -334,6 +336,7 @@ impl Search<'_> {
             spent_s,
             length_ns: plan.length.as_ns(),
             length_max_ns: plan.needs.length_max.as_ns(),
+            first_budget_ns: plan.first_budget.unwrap_or(plan.budget).as_ns(),
             overstated_by,
             few_beyond,
             generator: None,
@@ -389,6 +392,7 @@ impl Search<'_> {
     /// The answer where a line crosses beyond the loads that may be tried: none were measured there.
     fn beyond_most(&self, fit: &Crossing) -> Option<Answer> {
         let full = self.plan.generator.filter(|full| fit.high > *full);
+        let full = full.filter(|full| self.plan.to.is_none_or(|to| *full <= to));
         let to = self.plan.to.filter(|to| fit.load > *to);
         let most = full.into_iter().chain(to).reduce(f64::min)?;
         let value = fit.low.min(most);

@@ -396,6 +396,9 @@ class CapacityReport:
     elsewhere.
     """
 
+    first_budget_ns: int = 0
+    """The time for all trials of the search that began, which this one may have gone on with."""
+
     gave_out: str | None = None
     """The resource that gave out at the server at the loads that broke the goals; null where none is
     known.

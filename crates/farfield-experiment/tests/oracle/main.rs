@@ -67,6 +67,7 @@ fn bounds(capacity: f64) -> [f64; 2] {
         needs: Needs::default(),
         precision: WIDTH,
         budget: Duration::from_secs(600),
+        first_budget: None,
         seed: 1,
     };
     match search(&plan, &mut Server { capacity }).answer {

@@ -187,6 +187,7 @@ fn plan(seed: u64) -> SearchPlan {
         needs: Needs::default(),
         precision: 0.01,
         budget: Duration::from_secs(600),
+        first_budget: None,
         seed,
     }
 }
@@ -238,7 +239,7 @@ fn intervals_cover() {
     let share = |count: u64| count as f64 / SEEDS as f64;
     println!("covered {:.4}, within 2 % {:.4}", share(covered), share(near));
     assert!((0.93..=0.97).contains(&share(covered)), "{}", share(covered));
-    assert!(share(near) >= 0.97, "{}", share(near));
+    assert!(share(near) >= 0.98, "{}", share(near));
 }
 
 /// Users of a closed load who do not think, before a server that serves one after the other: N of them wait
@@ -259,7 +260,7 @@ fn intervals_cover_for_users() {
     let share = |count: u64| count as f64 / SEEDS as f64;
     println!("users: covered {:.4}, within 2 % {:.4}", share(covered), share(near));
     assert!((0.93..=0.97).contains(&share(covered)), "{}", share(covered));
-    assert!(share(near) >= 0.97, "{}", share(near));
+    assert!(share(near) >= 0.98, "{}", share(near));
 }
 
 /// Where the generator is full before the server, no number is made up.
@@ -462,4 +463,39 @@ fn a_peak_is_found_with_its_selection_allowed_for() {
         assert!(share(covered) >= 0.93, "{name}: {}", share(covered));
         assert!(share(near) >= 0.97, "{name}: {}", share(near));
     }
+}
+
+/// A peak at the last load that may be offered is none: with more, throughput may grow on. Below that load
+/// the peak of a server that declines beyond 850/s is found though it is near.
+#[test]
+fn a_peak_at_the_edge_is_no_peak() {
+    let declining: Curve = |load| load.min(850.0) - 0.5 * (load - 850.0).max(0.0);
+    let at = |to: f64, of: Curve| {
+        let plan = SearchPlan { precision: 0.005, goals: Vec::new(), to: Some(to), ..plan(1) };
+        peak(&plan, &mut Model { throughput: of, goodput: of, ..Model::new(mm1, 1) })
+    };
+    let (value, low, high, _) = found(&at(1000.0, declining));
+    assert!(value > 830.0 && low <= 850.0 && 850.0 <= high, "{value} ({low} to {high})");
+    let rising = at(700.0, declining);
+    let Answer::AtLeast { value, because, generator_full: false } = &rising.answer else {
+        panic!("{:?}", rising.answer)
+    };
+    assert!((680.0..=700.0).contains(value) && because.contains("--to"), "{value} {because}");
+}
+
+/// A peak whose time was over is gone on with by the same trials, and then more.
+#[test]
+fn a_peak_goes_on_with_more_time() {
+    let budget = Duration::from_secs(60);
+    let asked = SearchPlan { precision: 0.001, goals: Vec::new(), budget, ..plan(3) };
+    let first = peak(&asked, &mut Model::new(mm1, 3));
+    assert_eq!(first.ended, Ended::BudgetOver);
+    let more = SearchPlan {
+        budget: Duration::from_secs(240),
+        first_budget: Some(Duration::from_ns(first.first_budget_ns)),
+        ..asked
+    };
+    let more = peak(&more, &mut Model::new(mm1, 3));
+    assert!(more.trials.len() > first.trials.len());
+    assert_eq!(more.trials[..first.trials.len()], first.trials[..]);
 }

@@ -86,8 +86,10 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         None => search(&searched, &mut runner),
     };
     let report = generator::checked(report, has_check, runner.runs, &runner.load);
-    if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty()) {
-        // Empty, as no trial was made.
+    // What is there is of another search, or of this one with a run that could not be read back.
+    let has_report = folder.join(REPORT_FILE).exists();
+    if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty() || has_report) {
+        // Only where it is empty, as no trial was made.
         let _ = std::fs::remove_dir(&folder);
         return Err(Problem::failed(sentence));
     }
@@ -143,11 +145,15 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     }
     let budget = time("--budget", Some(&flags.search.budget))?.unwrap_or(Duration::ZERO);
     let own = time("--duration", flags.search.duration.as_deref())?;
-    let kept = flags.search.out.as_deref().filter(|_| own.is_none()).and_then(lengths_kept);
-    let [length, length_max] = kept.unwrap_or_else(|| {
-        let length = own.unwrap_or_else(|| full_length(scenario, goals, budget));
-        [length, length_max(scenario, own.is_some(), length, budget)]
-    });
+    let kept = flags.search.out.as_deref().and_then(times_kept);
+    let kept = kept.filter(|[length, ..]| own.is_none_or(|own| own == *length));
+    let [length, length_max] = kept.map_or_else(
+        || {
+            let length = own.unwrap_or_else(|| full_length(scenario, goals, budget));
+            [length, length_max(scenario, own.is_some(), length, budget)]
+        },
+        |[length, length_max, _]| [length, length_max],
+    );
     let precision = flags.search.precision.parse::<Share>();
     let precision = precision.map_err(|error| Problem::usage(format!("--precision: {error}")))?.as_f64();
     if precision == 0.0 {
@@ -170,6 +176,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         needs: goals.map_or_else(Needs::default, |goals| goals.needs(length_max)),
         precision,
         budget,
+        first_budget: kept.map(|[.., budget]| budget),
         seed: scenario.seed,
     })
 }
@@ -182,12 +189,13 @@ pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem>
     }
 }
 
-/// The lengths of full trials and of lengthened ones of an earlier search in the folder: one that goes on
-/// with another budget goes on with its trials.
-fn lengths_kept(folder: &Path) -> Option<[Duration; 2]> {
+/// The lengths of full trials and of lengthened ones of an earlier search in the folder, and its budget: one
+/// that goes on with another budget makes the same trials again.
+fn times_kept(folder: &Path) -> Option<[Duration; 3]> {
     let text = farfield_files::read_text(&folder.join(REPORT_FILE), DOCUMENT_MAX).ok()?;
     let report: CapacityReport = serde_json::from_str(&text).ok()?;
-    (report.length_ns > 0).then(|| [report.length_ns, report.length_max_ns].map(Duration::from_ns))
+    let times = [report.length_ns, report.length_max_ns, report.first_budget_ns];
+    (report.length_ns > 0).then(|| times.map(Duration::from_ns))
 }
 
 /// Length of a full trial.
