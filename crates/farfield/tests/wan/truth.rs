@@ -129,14 +129,16 @@ fn sixteen_subnetworks_add_up() {
 }
 
 /// A client's link: its rate, in words and bits a second, and what crosses it in packets of which size. A
-/// build without optimisation has no more than some 100,000 packets a second, and a gigabit is 83,000.
+/// build without optimisation has no more than some 100,000 packets a second where it is alone: at 300 Mbit/s,
+/// 25,000 of them, a link stays 2.5 % below its rate beside other tests, each of 15 times. Faster links are of
+/// the simulated scenes, and of `cargo xtask bench far-throughput`.
 type Link = (&'static str, f64, &'static str, u64);
 const LINKS: [Link; 5] = [
     ("56kbit", 56e3, "/32k", 576),
     ("1.5Mbit", 1.5e6, "/1m", 1500),
     ("10Mbit", 10e6, "/4m", 1500),
     ("100Mbit", 100e6, "/64m", 1500),
-    ("300Mbit", 3e8, "/64m", 1500),
+    ("200Mbit", 2e8, "/64m", 1500),
 ];
 
 /// A link of rate R carries R, headers of 52 bytes a packet accounted for: an object over each, the slower
