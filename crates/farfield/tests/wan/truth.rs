@@ -129,9 +129,9 @@ fn sixteen_subnetworks_add_up() {
 }
 
 /// A client's link: its rate, in words and bits a second, and what crosses it in packets of which size. A
-/// build without optimisation has no more than some 100,000 packets a second where it is alone: at 300 Mbit/s,
-/// 25,000 of them, a link stays 2.5 % below its rate beside other tests, each of 15 times. Faster links are of
-/// the simulated scenes, and of `cargo xtask bench far-throughput`.
+/// build without optimisation has no more than some 100,000 packets a second where it is alone: at 300
+/// Mbit/s, 25,000 of them, a link stays 2.5 % below its rate beside other tests, each of 15 times. Faster
+/// links are of the simulated scenes, and of `cargo xtask bench far-throughput`.
 type Link = (&'static str, f64, &'static str, u64);
 const LINKS: [Link; 5] = [
     ("56kbit", 56e3, "/32k", 576),
