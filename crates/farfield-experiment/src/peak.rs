@@ -220,7 +220,7 @@ impl Peak<'_> {
 
     /// Chooses the load with the highest mean, and its rivals, by the trials so far.
     fn choose(&mut self) {
-        let tried = self.selecting();
+        let tried: Vec<Numbers> = self.selecting().into_iter().filter(|load| load.mean() > 0.0).collect();
         let Some(highest) = tried.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else { return };
         self.selected = Some(highest.load);
         let rivals = tried.iter().filter(|load| may_have_more(load, highest, &tried));
@@ -229,8 +229,7 @@ impl Peak<'_> {
 
     /// The numbers by which a load is selected.
     fn selecting(&self) -> Vec<Numbers> {
-        let tried = self.numbers(&self.tried, |block| (1..=SELECTING).contains(&block));
-        tried.into_iter().filter(|load| load.mean() > 0.0).collect()
+        self.numbers(&self.tried, |block| (1..=SELECTING).contains(&block))
     }
 
     /// The load at this factor of another, or the next whole one; absent if it cannot be offered.

@@ -476,6 +476,9 @@ fn a_peak_at_the_edge_is_no_peak() {
     };
     let (value, low, high, _) = found(&at(1000.0, declining));
     assert!(value > 830.0 && low <= 850.0 && 850.0 <= high, "{value} ({low} to {high})");
+    // One that answers nothing any more beyond 1,000/s is no edge: loads between are tried.
+    let (value, low, high, _) = found(&at(8000.0, |load| if load <= 1000.0 { load } else { 0.0 }));
+    assert!(value > 970.0 && low <= 1000.0 && 1000.0 <= high, "{value} ({low} to {high})");
     let rising = at(700.0, declining);
     let Answer::AtLeast { value, because, generator_full: false } = &rising.answer else {
         panic!("{:?}", rising.answer)
