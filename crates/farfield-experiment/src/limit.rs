@@ -18,6 +18,11 @@ const SAME_RATE: f64 = 0.03;
 const SAME_MEDIAN: f64 = 1.25;
 /// or by so many nanoseconds, which are below what a busy machine moves them by.
 const SAME_MEDIAN_NS: f64 = 100_000.0;
+/// A percentile of one second varies more: the p99 of two generators is shorter if one's is by this factor
+/// as long,
+const LONGER_P99: f64 = 2.0;
+/// and by so many nanoseconds longer.
+const LONGER_P99_NS: f64 = 1_000_000.0;
 /// The interval between a load that one generator offers and one that it does not is halved until the upper
 /// is above the lower by this share.
 const WIDTH: f64 = 0.15;
@@ -53,12 +58,16 @@ pub struct Offered {
     pub replies_per_s: f64,
     /// The median response time, of several generators the highest; null if there is none.
     pub median_ns: Option<f64>,
+    /// The 99th percentile, of several generators the highest; null if there is none.
+    #[serde(default)]
+    pub p99_ns: Option<f64>,
     /// Seconds that it took.
     pub took_s: f64,
 }
 
 impl Offered {
-    /// True if this is a better result than another: more of what was due is answered, or sooner.
+    /// True if this is a better result than another: more of what was due is answered, or sooner, in the
+    /// median or in the p99.
     fn is_better_than(&self, other: &Offered) -> bool {
         let answered = |offered: &Offered| offered.due_per_s.map(|due| offered.replies_per_s / due);
         let more = match answered(self).zip(answered(other)) {
@@ -69,7 +78,11 @@ impl Offered {
             .median_ns
             .zip(other.median_ns)
             .is_some_and(|(own, others)| others - own > SAME_MEDIAN_NS && others / own > SAME_MEDIAN);
-        more || sooner
+        let shorter = self
+            .p99_ns
+            .zip(other.p99_ns)
+            .is_some_and(|(own, others)| others - own > LONGER_P99_NS && others / own > LONGER_P99);
+        more || sooner || shorter
     }
 
     fn is_same(&self, other: &Offered) -> bool {
@@ -292,6 +305,8 @@ mod tests {
         valid_to: f64,
         true_to: f64,
         server: f64,
+        /// Its p99 is longer from this load on.
+        late_from: f64,
     }
 
     impl Generators for Made {
@@ -308,6 +323,7 @@ mod tests {
                 due_per_s: None,
                 replies_per_s: load.min(self.true_to * f64::from(generators)),
                 median_ns: Some(if each > self.true_to { 2e6 } else { 1e6 }),
+                p99_ns: Some(if each > self.late_from { 9e6 } else { 2e6 }),
                 took_s: 1.0,
             })
         }
@@ -320,11 +336,11 @@ mod tests {
     /// A generator that is valid beyond what it can do is found out by two.
     #[test]
     fn the_limit_is_where_two_generators_differ_from_one() {
-        let honest = found(Made { valid_to: 30e3, true_to: 31e3, server: 1e6 });
+        let honest = found(Made { valid_to: 30e3, true_to: 31e3, server: 1e6, late_from: 1e9 });
         let load = honest.load.expect("a limit");
         assert!((25e3..=30e3).contains(&load), "{honest:?}");
         assert_eq!(honest.because, "the generator was full (worker-cpu)");
-        let late = found(Made { valid_to: 30e3, true_to: 12e3, server: 1e6 });
+        let late = found(Made { valid_to: 30e3, true_to: 12e3, server: 1e6, late_from: 1e9 });
         let load = late.load.expect("a limit");
         assert!((8e3..=12e3).contains(&load), "{late:?}");
         assert_eq!(late.because, "two generators get another result than one");
@@ -333,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_load_is_checked_by_two() {
-        let honest = || Made { valid_to: 30e3, true_to: 31e3, server: 1e6 };
+        let honest = || Made { valid_to: 30e3, true_to: 31e3, server: 1e6, late_from: 1e9 };
         let at = |load: f64, mut made: Made| check(load, 10.0, &mut made).expect("a check");
         let same = GeneratorCheck { load: Some(4000.0), is_same: Some(true), because: None };
         assert_eq!(at(4000.0, honest()), same);
@@ -341,6 +357,8 @@ mod tests {
         assert_eq!((full.is_same, full.because.as_deref()), (Some(false), Some("it was full (worker-cpu)")));
         let late = at(20e3, Made { true_to: 12e3, ..honest() });
         assert_eq!(late.because.as_deref(), Some("two generators get a better result than one"));
+        let tail = at(4000.0, Made { late_from: 3000.0, ..honest() });
+        assert_eq!(tail.because.as_deref(), Some("two generators get a better result than one"));
         let server = at(4000.0, Made { server: 1e3, ..honest() });
         assert_eq!(server.is_same, None, "{server:?}");
     }
@@ -353,7 +371,8 @@ mod tests {
         impl Generators for Once {
             fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
                 self.0 += 1;
-                let offered = Made { valid_to: 1e6, true_to: 1e6, server: 1e6 }.offer(load, generators)?;
+                let offered = Made { valid_to: 1e6, true_to: 1e6, server: 1e6, late_from: 1e9 }
+                    .offer(load, generators)?;
                 let slowed = if self.0 == 1 { 1.0 } else { self.1 };
                 Ok(Offered { replies_per_s: load / 2.0_f64.powf(slowed), ..offered })
             }
@@ -374,6 +393,7 @@ mod tests {
             due_per_s: Some(95.0),
             replies_per_s: 95.0,
             median_ns: Some(1e6),
+            p99_ns: Some(2e6),
             took_s: 1.0,
         };
         let two = Offered { due_per_s: Some(105.0), replies_per_s: 105.0, ..one.clone() };
@@ -385,15 +405,16 @@ mod tests {
 
     #[test]
     fn what_is_no_limit_of_the_generator_is_said() {
-        let server = found(Made { valid_to: 1e6, true_to: 1e6, server: 5e3 });
+        let server = found(Made { valid_to: 1e6, true_to: 1e6, server: 5e3, late_from: 1e9 });
         assert!((4e3..=5e3).contains(&server.load.expect("a load")), "{server:?}");
         assert_eq!(server.because, "farfield's own server was full (worker-cpu)");
-        let never = found(Made { valid_to: 0.0, true_to: 1.0, server: 1e6 });
+        let never = found(Made { valid_to: 0.0, true_to: 1.0, server: 1e6, late_from: 1e9 });
         assert_eq!(never.load, None);
         struct Disturbed;
         impl Generators for Disturbed {
             fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
-                let offered = Made { valid_to: 0.0, true_to: 1.0, server: 1e6 }.offer(load, generators)?;
+                let offered = Made { valid_to: 0.0, true_to: 1.0, server: 1e6, late_from: 1e9 }
+                    .offer(load, generators)?;
                 Ok(Offered { disturbed: true, ..offered })
             }
         }
@@ -401,7 +422,12 @@ mod tests {
         assert_eq!((disturbed.load, disturbed.offered.len()), (None, ATTEMPTS));
         assert!(disturbed.because.contains("when the machine is quiet"), "{}", disturbed.because);
         // The time is over long before a load that never ends.
-        let endless = found(Made { valid_to: f64::INFINITY, true_to: f64::INFINITY, server: f64::INFINITY });
+        let endless = found(Made {
+            valid_to: f64::INFINITY,
+            true_to: f64::INFINITY,
+            server: f64::INFINITY,
+            late_from: 1e9,
+        });
         assert!(endless.offered.len() <= 40 && endless.because == "the time was over", "{endless:?}");
     }
 }

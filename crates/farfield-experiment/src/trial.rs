@@ -3,6 +3,7 @@
 use crate::crossing::Link;
 use crate::report::Throughput;
 use farfield_base::Duration;
+use farfield_measure::verdict::LimitUnit;
 use farfield_measure::{Threshold, ThresholdResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,8 @@ pub struct GoalReading {
     pub margin: f64,
     /// True if it was kept.
     pub kept: bool,
-    /// The share of times beyond the limit, of a percentile; null of any other goal.
+    /// The share of times beyond the limit, of a percentile, and of requests that are of the kind that a goal
+    /// on a share limits; null of any other goal.
     #[serde(default)]
     pub beyond_share: Option<f64>,
     /// The share that may be: of a p99, one in a hundred.
@@ -115,18 +117,29 @@ impl GoalReading {
     pub fn of(result: &ThresholdResult) -> GoalReading {
         let margin = crate::goal::margin(result);
         let goal: Option<Threshold> = result.text.parse().ok();
+        // What such a goal limits is a share already.
+        let is_share =
+            goal.as_ref().is_some_and(|goal| goal.unit() == LimitUnit::Share && goal.is_upper_limit());
         GoalReading {
             goal: result.text.clone(),
             measured: result.measured,
             margin,
             kept: result.passed,
-            beyond_share: result.beyond_share,
-            allowed_share: goal.as_ref().and_then(Threshold::allowed_share),
+            beyond_share: if is_share { result.measured } else { result.beyond_share },
+            allowed_share: match is_share {
+                true => Some(result.limit).filter(|limit| *limit > 0.0),
+                false => goal.as_ref().and_then(Threshold::allowed_share),
+            },
             requests_needed: goal.map_or(1, |goal| goal.requests_needed()),
         }
     }
 
-    /// Times beyond the limit, in units of how many may be; of percentiles that leave few.
+    /// True of a goal on a share, of which what is counted are requests, such as failures.
+    pub(crate) fn is_of_share(&self) -> bool {
+        self.beyond_share.is_some() && self.beyond_share == self.measured
+    }
+
+    /// Times beyond the limit, or failures, in units of how many may be; of goals that leave few.
     fn beyond(&self) -> Option<f64> {
         let allowed = self.allowed_share.filter(|allowed| *allowed <= FEW)?;
         Some(self.beyond_share? / allowed)
@@ -148,6 +161,9 @@ pub struct Observed {
     /// Bytes of bodies a second, of whole replies.
     #[serde(default)]
     pub body_bytes_per_s: f64,
+    /// The median response time; null if there is none.
+    #[serde(default)]
+    pub median_ns: Option<f64>,
     /// The 99th percentile of the response time; null if there is none.
     pub p99_ns: Option<f64>,
     /// The share of requests that went wrong; null if there were none.
@@ -194,7 +210,7 @@ impl Observed {
     }
 
     /// The link of the goal with the smallest margin: of a percentile times beyond its limit are counted,
-    /// where the run says how many there were.
+    /// where the run says how many there were, and of a share failures.
     pub(crate) fn link(&self) -> Link {
         if self.binding().and_then(GoalReading::beyond).is_some() { Link::Log } else { Link::Inverse }
     }
@@ -205,7 +221,7 @@ impl Observed {
     }
 
     /// The number of its goals in units of their limits, the largest: 1 at the limit. With [`Link::Log`] that
-    /// of percentiles is the share beyond them, and other goals count where they are broken.
+    /// of percentiles and shares is the share beyond them, and other goals count where they are broken.
     pub(crate) fn number(&self, link: Link) -> f64 {
         let by_margin = 1.0 / self.margin().max(f64::MIN_POSITIVE);
         if link == Link::Inverse {

@@ -64,6 +64,7 @@ mod tests {
             body_bytes_per_s: 0.0,
             achieved_per_s: 1.0,
             requests: 1,
+            median_ns: None,
             p99_ns: None,
             error_share: None,
             goals: Vec::new(),

@@ -13,6 +13,9 @@ const GRADUAL: f64 = 3.0;
 const MARGIN_APART: f64 = 0.5;
 /// Distance of trials that count what is beyond a limit: to where it is e to this as much.
 const BEYOND_APART: f64 = 1.5;
+/// The same where each trial has bursts enough: over less of the load the logarithm is nearer to a straight
+/// line. Before M/M/1/21 with 1.5 the share of failures crossed 0.6 % too high, and with this 0.3 %.
+const PLENTY_APART: f64 = 0.7;
 /// The least and the largest such distance at first, as shares of the load.
 const APART: [f64; 2] = [0.05, 0.25];
 /// The largest such distance once the fall is known. Over more of the load it is no straight line: times of
@@ -25,8 +28,9 @@ const WHOLE_APART: f64 = 4.0;
 /// who goes on until an interval happens to be narrow stops at those that are too narrow.
 const PILOT: u32 = 3;
 /// Trials with anything beyond a limit that these blocks must have, where that is what is counted: with fewer
-/// the variance of bursts comes out too low.
+/// the variance of bursts comes out too low. Where each trial holds a few, three blocks show it.
 const PILOT_SHOWN: usize = 24;
+const BURSTS_PLENTY: f64 = 3.0;
 /// Bursts beyond a limit that trials must hold on average at the crossing. Of intervals before M/M/1 92 to 98
 /// % contained the capacity with 0.1 to 0.3 of them, 60 % with 0.03.
 const BURSTS_MIN: f64 = 0.1;
@@ -113,7 +117,11 @@ impl Search<'_> {
                 pilot,
             });
         }
-        let fall = if line.link() == Link::Log { BEYOND_APART } else { MARGIN_APART };
+        let fall = match line.link() {
+            Link::Log if self.has_plenty(focus, line) => PLENTY_APART,
+            Link::Log => BEYOND_APART,
+            Link::Inverse => MARGIN_APART,
+        };
         let reach = [centre * (1.0 - 1.5 * apart), centre * (1.0 + 1.5 * apart)];
         let (load, slope) = match line.root() {
             Some((load, slope)) => (load.clamp(reach[0], reach[1]), slope),
@@ -158,10 +166,20 @@ impl Search<'_> {
 
     /// True if the trials that count show how much they vary.
     fn shows_its_variance(&self, focus: Focus, line: FittedLine) -> bool {
+        let shown = self.numbers(focus, line).filter(|number| *number > 0.0).count();
+        line.link() == Link::Inverse || shown >= PILOT_SHOWN || self.has_plenty(focus, line)
+    }
+
+    /// True if each trial holds bursts enough.
+    fn has_plenty(&self, focus: Focus, line: FittedLine) -> bool {
+        bursts(line) >= BURSTS_PLENTY && self.numbers(focus, line).all(|number| number > 0.0)
+    }
+
+    /// The numbers of the trials that count.
+    fn numbers(&self, focus: Focus, line: FittedLine) -> impl Iterator<Item = f64> {
         let full = self.journal.full(self.plan.length);
-        let counted = full.filter(|record| record.design.block >= focus.from_block);
-        let shown = counted.filter(|record| record.observed.number(line.link()) > 0.0).count();
-        line.link() == Link::Inverse || shown >= PILOT_SHOWN
+        let counted = full.filter(move |record| record.design.block >= focus.from_block);
+        counted.map(move |record| record.observed.number(line.link()))
     }
 
     pub(super) fn fit(&self) -> Option<Crossing> {
@@ -194,7 +212,7 @@ pub(super) fn in_two_digits(length_s: f64) -> Duration {
     Duration::from_secs_f64((length_s / unit).ceil() * unit)
 }
 
-/// Bursts of times beyond a limit in a trial at the crossing: numbers are sums of bursts that come one by
+/// Bursts of what is beyond a limit in a trial at the crossing: numbers are sums of bursts that come one by
 /// one, whose variance over their mean is the mean size of a burst.
 fn bursts(line: FittedLine) -> f64 {
     1.0 / line.residual.value.max(f64::MIN_POSITIVE)

@@ -5,6 +5,7 @@ use super::Search;
 use super::estimate::in_two_digits;
 use crate::needs;
 use crate::report::{Answer, Method, TrialRecord};
+use crate::trial::GoalReading;
 use farfield_base::Duration;
 
 /// Lengths of a full trial that a search takes: full ones, short ones, and their warm-up.
@@ -33,34 +34,41 @@ impl Search<'_> {
 
     /// An answer that trials are long enough for; what else may be said where they are not.
     pub(super) fn judged(&self, answer: Answer) -> Answer {
-        if let Some(because) = self.rare().or_else(|| self.few_beyond(&answer)) {
+        let few = || self.few_beyond(&answer).or_else(|| self.few_failures(&answer));
+        if let Some(because) = self.rare().or_else(few) {
             // A burst breaks goals at loads that keep them, and its lack keeps them where they are broken.
             return Answer::Undecided { low: None, high: None, because };
         }
-        let short = self.too_short(&answer);
-        let Some(because) = short.clone().or_else(|| self.drifting(&answer)) else { return answer };
-        let (low, high) = match &answer {
-            Answer::Found { low, high, .. } => (Some(*low), Some(*high)),
-            Answer::AtLeast { value, .. } => (Some(*value), None),
-            Answer::LessThan { value } => (None, Some(*value)),
-            Answer::Undecided { low, high, .. } => (*low, *high),
+        let is_grown = self.is_grown(&answer);
+        let short = if is_grown { self.too_short(&answer) } else { self.drifting(&answer) };
+        if !is_grown && short.is_none() {
+            return answer;
+        }
+        let (low, high, own) = match &answer {
+            Answer::Found { low, high, .. } => (Some(*low), Some(*high), None),
+            Answer::AtLeast { value, because, .. } => (Some(*value), None, Some(because)),
+            Answer::LessThan { value } => (None, Some(*value), None),
+            Answer::Undecided { low, high, because } => (*low, *high, Some(because)),
         };
         // Loads that were served for good are a lower bound all the same, unless their times grow.
-        let lasting = low.filter(|_| short.is_some()).and_then(|low| self.lasting(low));
+        let lasting = low.filter(|_| is_grown).and_then(|low| self.lasting(low));
         let low = lasting.map(|(load, share)| self.journal.rounded(load / (1.0 + share)));
-        let because = match &self.ceiling {
-            Some(ceiling) => format!("{}; below, {because}", ceiling.because()),
-            None => because,
+        let because = match (short, &self.ceiling) {
+            (Some(short), Some(ceiling)) => format!("{}; below, {short}", ceiling.because()),
+            (Some(short), None) => short,
+            // Trials are long enough: a load that one of two kept is no lower bound all the same.
+            (None, _) => own.cloned().unwrap_or_default(),
         };
         Answer::Undecided { low: low.filter(|low| high.is_none_or(|high| *low < high)), high, because }
     }
 
-    /// Why trials are too short for their percentiles.
+    /// Why trials are too short for what they count.
     fn rare(&self) -> Option<String> {
         let length = self.length_for_bursts()?;
         let budget = length.times(TRIALS_OF_BURSTS);
         Some(format!(
-            "times beyond the limit come in bursts, which are rare in trials of {}; make them longer with --duration {length} --budget {budget}",
+            "{} come in bursts, which are rare in trials of {}; make them longer with --duration {length} --budget {budget}",
+            if self.is_bound_by_failures() { "failures" } else { "times beyond the limit" },
             self.plan.length
         ))
     }
@@ -77,42 +85,80 @@ impl Search<'_> {
         ))
     }
 
+    /// Why trials of which single ones broke a goal on a share have too few failures to go by.
+    fn few_failures(&self, answer: &Answer) -> Option<String> {
+        let deciding = self.deciding(answer).filter(|_| !self.plan.whole);
+        let failures = deciding.filter_map(|record| {
+            let goal = record.observed.binding().filter(|goal| goal.is_of_share() && !goal.kept)?;
+            Some((goal.beyond_share? * record.observed.requests as f64, record.length()))
+        });
+        let (failures, length) = failures.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let would_do = in_two_digits(length.as_secs_f64() * BEYOND_MIN / failures.max(1.0));
+        let budget = would_do.times(TRIALS_OF_SEARCH);
+        (failures < BEYOND_MIN).then(|| {
+            format!(
+                "{failures:.0} of the requests in a trial of {length} failed, too few to go by; make them longer with --duration {would_do} --budget {budget}"
+            )
+        })
+    }
+
+    /// True if most full trials are nearest to the limit of a share.
+    fn is_bound_by_failures(&self) -> bool {
+        let (mut all, mut of_share) = (0, 0);
+        for record in self.journal.full(self.plan.length).filter(|record| record.design.block > 0) {
+            all += 1;
+            of_share += usize::from(record.observed.binding().is_some_and(GoalReading::is_of_share));
+        }
+        of_share * 2 > all
+    }
+
+    /// The full trials between the two loads of an answer that single trials decide.
+    fn deciding(&self, answer: &Answer) -> impl Iterator<Item = &TrialRecord> {
+        let [low, high] = match answer {
+            Answer::Found { low, high, method: Method::Bounds, .. } => [*low, *high],
+            _ => [f64::INFINITY; 2],
+        };
+        let full = self.journal.full(self.plan.length);
+        full.filter(move |record| low <= record.load && record.load <= high)
+    }
+
     /// Requests that may be beyond a percentile's limit in the trials between whose loads goals jump, and the
     /// length of these, if they are few.
     pub(super) fn allowed_beyond(&self, answer: &Answer) -> Option<(f64, Duration)> {
-        let Answer::Found { low, high, method: Method::Bounds, .. } = answer else { return None };
-        let full = self.journal.full(self.plan.length);
-        let between = full.filter(|record| *low <= record.load && record.load <= *high);
-        let binding = between.filter_map(|record| {
-            let allowed = record.observed.binding()?.allowed_share?;
+        let binding = self.deciding(answer).filter_map(|record| {
+            let allowed = record.observed.binding().filter(|goal| !goal.is_of_share())?.allowed_share?;
             Some((allowed * record.observed.requests as f64, record.length()))
         });
         binding.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(allowed, _)| *allowed < BEYOND_MIN)
     }
 
-    /// Why trials are too short for this answer.
-    fn too_short(&self, answer: &Answer) -> Option<String> {
-        let (length, is_closed) = (self.plan.length, self.plan.whole);
-        let is_grown = match answer {
+    /// True if a queue that grows may have been taken for one that does not, so that the answer, or its lower
+    /// end, is too high.
+    fn is_grown(&self, answer: &Answer) -> bool {
+        match answer {
             Answer::Found { .. } => self.overstating(answer) > needs::OVERSTATED_MAX,
             Answer::AtLeast { value, .. } | Answer::Undecided { low: Some(value), .. } => {
                 self.lasting(*value).is_none_or(|(lasting, _)| lasting < *value)
             }
             // Neither is a lower bound one where the time was over before the answer.
             Answer::Undecided { low: None, .. } | Answer::LessThan { .. } => false,
-        };
-        if is_grown {
-            let would_do = self.plan.needs.would_do(is_closed, self.per_s(answer));
-            let budget = would_do.times(TRIALS_OF_SEARCH);
-            let limit = match self.plan.needs.limit {
-                limit if limit.is_zero() => String::new(),
-                limit => format!(", up to limits of {limit}"),
-            };
-            return Some(format!(
-                "in trials of {length} a queue grows unseen{limit}; make them longer with --duration {would_do} --budget {budget}"
-            ));
         }
-        None
+    }
+
+    /// Why trials are too short for this answer, if they are.
+    fn too_short(&self, answer: &Answer) -> Option<String> {
+        let (length, is_closed) = (self.plan.length, self.plan.whole);
+        let would_do = self.plan.needs.would_do(is_closed, self.per_s(answer));
+        let budget = would_do.times(TRIALS_OF_SEARCH);
+        let limit = match self.plan.needs.limit {
+            limit if limit.is_zero() => String::new(),
+            limit => format!(", up to limits of {limit}"),
+        };
+        (would_do > length).then(|| {
+            format!(
+                "in trials of {length} a queue grows unseen{limit}; make them longer with --duration {would_do} --budget {budget}"
+            )
+        })
     }
 
     /// Why trials drift below this answer.

@@ -38,6 +38,7 @@ impl Runner for Server {
             requests: u64::MAX,
             achieved_per_s: trial.load * (1.0 - loss),
             body_bytes_per_s: 0.0,
+            median_ns: None,
             p99_ns: None,
             error_share: Some(loss),
             goals: vec![goal],

@@ -127,6 +127,7 @@ impl Runner for Model {
             requests: requests(trial),
             achieved_per_s: self.achieved(trial) * noise,
             body_bytes_per_s: (self.goodput)(trial.load) * noise,
+            median_ns: None,
             p99_ns: Some(p99_s * 1e9),
             error_share: Some(errors),
             goals: vec![

@@ -43,6 +43,7 @@ impl Runner for Queue {
             requests: requests(trial),
             achieved_per_s: trial.load.min(self.mu),
             body_bytes_per_s: 0.0,
+            median_ns: None,
             p99_ns: Some(p99_s * 1e9),
             error_share: Some(0.0),
             goals: vec![GoalReading {
@@ -122,6 +123,7 @@ impl Runner for Shared {
             requests: requests(trial),
             achieved_per_s: trial.load.min(MU),
             body_bytes_per_s: 0.0,
+            median_ns: None,
             p99_ns: None,
             error_share: Some(0.0),
             goals: vec![GoalReading {
@@ -217,4 +219,111 @@ fn the_capacity_of_a_shared_processor_is_found() {
         covered += u32::from(low <= capacity && capacity <= high);
     }
     println!("processor sharing: {covered} of {SEEDS} intervals contain the capacity");
+}
+
+/// M/M/1 with a bounded number of places: who finds them all taken fails.
+struct Bounded {
+    random: Stream,
+    places: u32,
+    limit: f64,
+}
+
+impl Bounded {
+    /// The share of arrivals that find all places taken (Kleinrock 1975, "Queueing Systems", section 3.6).
+    fn lost(&self, load: f64) -> f64 {
+        let utilisation = load / MU;
+        let states: f64 = (0..=self.places).map(|count| utilisation.powi(count as i32)).sum();
+        utilisation.powi(self.places as i32) / states
+    }
+
+    fn capacity(&self) -> f64 {
+        let (mut low, mut high) = (0.0, 2.0 * MU);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if self.lost(middle) < self.limit { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn uniform(&mut self) -> f64 {
+        ((self.random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+}
+
+impl Runner for Bounded {
+    fn run(&mut self, trial: &Trial) -> Result<Observed, Stop> {
+        let length_s = trial.length.as_secs_f64();
+        let (begin_s, end_s) = (length_s / 4.0, length_s * 1.25);
+        let (mut now_s, mut there, mut due, mut lost) = (0.0, 0, 0_u64, 0_u64);
+        while now_s < end_s {
+            let leaving = if there > 0 { MU } else { 0.0 };
+            now_s -= self.uniform().ln() / (trial.load + leaving);
+            if self.uniform() * (trial.load + leaving) < leaving {
+                there -= 1;
+                continue;
+            }
+            let is_lost = there == self.places;
+            there += u32::from(!is_lost);
+            if now_s >= begin_s {
+                (due, lost) = (due + 1, lost + u64::from(is_lost));
+            }
+        }
+        let share = lost as f64 / due as f64;
+        let kept = share < self.limit;
+        Ok(Observed {
+            validity: Validity::Valid,
+            offered_per_s: trial.load,
+            requests: due,
+            achieved_per_s: trial.load * (1.0 - share),
+            body_bytes_per_s: 0.0,
+            median_ns: None,
+            p99_ns: None,
+            error_share: Some(share),
+            goals: vec![GoalReading {
+                goal: "errors<1%".to_owned(),
+                measured: Some(share),
+                margin: if share > 0.0 { (self.limit / share).min(4.0) } else { 4.0 },
+                kept,
+                beyond_share: Some(share),
+                allowed_share: Some(self.limit),
+                requests_needed: 1,
+            }],
+            backlog_share: 0.0,
+            gave_out: None,
+            warm_up_ns: 0,
+            settled_ns: None,
+            halves_ratio: None,
+            directory: PathBuf::new(),
+            took_s: 0.3,
+        })
+    }
+}
+
+/// Failures come in bursts: their share varies from trial to trial, and an inverse of it is too large on
+/// average, so that capacities came out 0.85 % too high and 14 of 20 intervals contained them. Counted as
+/// they are, 379 of 400 intervals contain it, on average 0.26 % too high.
+#[test]
+fn the_capacity_of_a_bounded_queue_is_found_by_its_failures() {
+    const SEEDS: u64 = 20;
+    let (mut covered, mut sum) = (0, 0.0);
+    let mut found = 0;
+    for seed in 0..SEEDS {
+        let plan = SearchPlan {
+            goals: vec!["errors<1%".to_owned()],
+            length: Duration::from_secs(10),
+            budget: Duration::from_secs(60),
+            ..plan(seed)
+        };
+        let random = Seed(seed).stream(Purpose::Server, 3);
+        let mut server = Bounded { random, places: 21, limit: 0.01 };
+        let capacity = server.capacity();
+        if let Answer::Found { value, low, high, .. } = search(&plan, &mut server).answer {
+            found += 1;
+            covered += u32::from(low <= capacity && capacity <= high);
+            sum += value / capacity;
+        }
+    }
+    let mean = sum / f64::from(found);
+    println!("bounded: {covered} of {found} of {SEEDS} covered, on average {mean:.4}");
+    assert!(found == SEEDS as u32 && covered + 3 >= found && (mean - 1.0).abs() < 0.005);
 }

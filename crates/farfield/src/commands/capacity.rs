@@ -24,8 +24,11 @@ use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
 use runner::TrialRunner;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// The file with the lengths of a search's trials, in its folder from the first of them on.
+const LENGTHS_FILE: &str = "search.json";
 /// The file with all of a search, in its folder.
 const REPORT_FILE: &str = "capacity.json";
 /// Arrivals a second of the first trial with a URL.
@@ -56,7 +59,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     refuse_changes(&plan)?;
     let mut searched = searched(flags, goals.as_ref(), &plan)?;
     let load = RisingLoad::of(&plan, flags.peak.is_some())?;
-    let has_check = generator::may_check(&plan, searched.generator, &load);
+    let has_check = generator::may_check(&plan, searched.generator);
     if has_check.is_ok() {
         searched.budget = generator::budget_left(searched.budget);
     }
@@ -81,15 +84,19 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         folder: folder.clone(),
         quiet: flags.quiet,
     };
+    let lengths = KeptLengths::of(&searched).keep(&folder)?;
     let report = match flags.peak {
         Some(_) => peak(&searched, &mut runner),
         None => search(&searched, &mut runner),
     };
-    let report = generator::checked(report, has_check, runner.runs, &runner.load);
+    let report = generator::checked(report, has_check, plan.scenario(), runner.runs, &runner.load);
     // What is there is of another search, or of this one with a run that could not be read back.
     let has_report = folder.join(REPORT_FILE).exists();
     if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty() || has_report) {
         // Only where it is empty, as no trial was made.
+        if let (true, Some(lengths)) = (report.trials.is_empty(), lengths) {
+            let _ = std::fs::remove_file(lengths);
+        }
         let _ = std::fs::remove_dir(&folder);
         return Err(Problem::failed(sentence));
     }
@@ -145,14 +152,14 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     }
     let budget = time("--budget", Some(&flags.search.budget))?.unwrap_or(Duration::ZERO);
     let own = time("--duration", flags.search.duration.as_deref())?;
-    let kept = flags.search.out.as_deref().and_then(times_kept);
-    let kept = kept.filter(|[length, ..]| own.is_none_or(|own| own == *length));
+    let kept = flags.search.out.as_deref().and_then(KeptLengths::read);
+    let kept = kept.filter(|kept| own.is_none_or(|own| own == kept.length()));
     let [length, length_max] = kept.map_or_else(
         || {
             let length = own.unwrap_or_else(|| full_length(scenario, goals, budget));
             [length, length_max(scenario, own.is_some(), length, budget)]
         },
-        |[length, length_max, _]| [length, length_max],
+        |kept| [kept.length(), Duration::from_ns(kept.length_max_ns)],
     );
     let precision = flags.search.precision.parse::<Share>();
     let precision = precision.map_err(|error| Problem::usage(format!("--precision: {error}")))?.as_f64();
@@ -176,7 +183,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         needs: goals.map_or_else(Needs::default, |goals| goals.needs(length_max)),
         precision,
         budget,
-        first_budget: kept.map(|[.., budget]| budget),
+        first_budget: kept.map(|kept| Duration::from_ns(kept.first_budget_ns)),
         seed: scenario.seed,
     })
 }
@@ -189,13 +196,45 @@ pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem>
     }
 }
 
-/// The lengths of full trials and of lengthened ones of an earlier search in the folder, and its budget: one
-/// that goes on with another budget makes the same trials again.
-fn times_kept(folder: &Path) -> Option<[Duration; 3]> {
-    let text = farfield_files::read_text(&folder.join(REPORT_FILE), DOCUMENT_MAX).ok()?;
-    let report: CapacityReport = serde_json::from_str(&text).ok()?;
-    let times = [report.length_ns, report.length_max_ns, report.first_budget_ns];
-    (report.length_ns > 0).then(|| times.map(Duration::from_ns))
+/// Lengths of the trials of an earlier search in the folder, and its budget: one that goes on, even with
+/// another budget or where the earlier was killed, makes the same trials again.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct KeptLengths {
+    length_ns: u64,
+    length_max_ns: u64,
+    first_budget_ns: u64,
+}
+
+impl KeptLengths {
+    fn of(plan: &SearchPlan) -> KeptLengths {
+        KeptLengths {
+            length_ns: plan.length.as_ns(),
+            length_max_ns: plan.needs.length_max.as_ns(),
+            first_budget_ns: plan.first_budget.unwrap_or(plan.budget).as_ns(),
+        }
+    }
+
+    fn length(&self) -> Duration {
+        Duration::from_ns(self.length_ns)
+    }
+
+    fn read(folder: &Path) -> Option<KeptLengths> {
+        let file = folder.join(LENGTHS_FILE);
+        let text = farfield_files::read_text(&file, DOCUMENT_MAX).ok()?;
+        serde_json::from_str(&text).ok().filter(|kept: &KeptLengths| kept.length_ns > 0)
+    }
+
+    /// Writes them, and returns the file, unless there is one, of this search or of another.
+    fn keep(self, folder: &Path) -> Result<Option<PathBuf>, Problem> {
+        let file = folder.join(LENGTHS_FILE);
+        if file.exists() {
+            return Ok(None);
+        }
+        let text = serde_json::to_string_pretty(&self).expect("numbers are finite") + "\n";
+        let put = farfield_files::output::put(&file, text.as_bytes());
+        put.map_err(|error| Problem::failed(format!("cannot write {}: {error}", file.display())))?;
+        Ok(Some(file))
+    }
 }
 
 /// Length of a full trial.

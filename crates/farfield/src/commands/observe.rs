@@ -3,7 +3,8 @@
 use farfield_base::Duration;
 use farfield_experiment::{GoalReading, Observed, TRIALS_OF_SEARCH, Validity};
 use farfield_measure::bottleneck::BottleneckCause;
-use farfield_measure::{Quantile, Summary};
+use farfield_measure::verdict::{CheckState, LimitUnit};
+use farfield_measure::{Quantile, Summary, Threshold};
 use std::path::Path;
 
 /// Checks that fail because of a server that does not cope, or of what is between it and users. Where goals
@@ -18,6 +19,11 @@ const OF_THE_SERVER: [&str; 8] = [
     "something-succeeded",
     "response-time-law",
 ];
+
+/// The check that fails where requests are sent late, whose number is by how much.
+const SEND_LATENESS: &str = "send-lateness";
+/// A time is beyond its limit whatever was sent late if it is so by this many times the lateness.
+const LATE_BEYOND: f64 = 10.0;
 
 /// The check that fails where no request was due.
 const NOTHING_DUE: &str = "something-measured";
@@ -35,6 +41,7 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
     let goals: Vec<GoalReading> = goals.iter().map(of_goal).collect();
     let rates = summary.steady.rates;
     let estimate = summary.steady.times.response.as_ref();
+    let quantile_ns = |of| estimate.and_then(|times| times.quantile_ns(of)).map(|ns| ns as f64);
     let bottleneck = summary.bottleneck.as_ref().filter(|found| found.first.is_some());
     Observed {
         validity: too_short(summary, &goals).unwrap_or_else(|| validity(summary, &goals)),
@@ -42,7 +49,8 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         offered_per_s: rates.map_or(0.0, |rates| rates.offered_per_s),
         achieved_per_s: rates.map_or(0.0, |rates| rates.succeeded_per_s),
         body_bytes_per_s: rates.map_or(0.0, |rates| rates.body_bytes_per_s),
-        p99_ns: estimate.and_then(|times| times.quantile_ns(Quantile::P99)).map(|ns| ns as f64),
+        median_ns: quantile_ns(Quantile::P50),
+        p99_ns: quantile_ns(Quantile::P99),
         error_share: summary.steady.error_share,
         backlog_share: 0.0,
         goals,
@@ -183,8 +191,26 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     if OF_THE_SERVER.contains(&first.name.as_str()) && (broken || goals.is_empty()) {
         return Validity::Overwhelmed { cause };
     }
+    if goals.iter().any(|goal| is_broken_however_late(summary, goal)) {
+        return Validity::Overwhelmed { cause };
+    }
     let is_full = OF_A_FULL_GENERATOR.contains(&first.name.as_str());
     Validity::Invalid { cause, is_full }
+}
+
+/// True if a limit of a time is broken so far that requests would have had to be sent later by many times as
+/// much as they were for that to be the generator's doing, in a run of which nothing else is wrong: past a
+/// server's capacity each arrival opens a connection, and is sent a millisecond late where it waits a second.
+fn is_broken_however_late(summary: &Summary, goal: &GoalReading) -> bool {
+    let limit: Option<Threshold> = goal.goal.parse().ok();
+    let limit = limit.filter(|limit| limit.unit() == LimitUnit::Ns && !goal.kept);
+    let mut failed = summary.verdict.checks.iter().filter(|check| check.state == CheckState::Failed);
+    let (Some(late), None) = (failed.next(), failed.next()) else { return false };
+    let late_ns = late.measured.filter(|_| late.name == SEND_LATENESS);
+    limit.zip(goal.measured).zip(late_ns).is_some_and(|((limit, measured), late_ns)| {
+        let beyond = measured - limit.limit();
+        beyond > limit.limit() && beyond > LATE_BEYOND * late_ns
+    })
 }
 
 /// The validity of a run in which the generator gave out first: its throughput is none of the server's.
@@ -282,6 +308,27 @@ mod tests {
         let cause = "dropped-arrivals".to_owned();
         assert_eq!(failing("dropped-arrivals", false), Validity::Overwhelmed { cause: cause.clone() });
         assert_eq!(failing("dropped-arrivals", true), Validity::Invalid { cause, is_full: false });
+    }
+
+    /// A p99 of a second beside requests that were sent 2 ms late is the server's; one of 15 ms need not be,
+    /// nor is any where something else is wrong too.
+    #[test]
+    fn what_is_sent_a_little_late_may_be_far_too_slow() {
+        let of = |p99_ms: f64, more: &[&str]| {
+            let mut summary = valid();
+            for check in ["send-lateness"].iter().chain(more) {
+                summary.verdict.fail(check, "A check.", "a reason".to_owned(), "an advice");
+            }
+            summary.verdict.checks[0].measured = Some(2e6);
+            let goal = GoalReading { measured: Some(p99_ms * 1e6), ..absent("p99<10ms") };
+            validity(&summary, &[goal])
+        };
+        let cause = "send-lateness".to_owned();
+        let disturbed = Validity::Invalid { cause: cause.clone(), is_full: false };
+        assert_eq!(of(1000.0, &[]), Validity::Overwhelmed { cause });
+        assert_eq!(of(15.0, &[]), disturbed);
+        assert_eq!(of(25.0, &[]), disturbed);
+        assert!(matches!(of(1000.0, &["machine-busy"]), Validity::Invalid { .. }));
     }
 
     #[test]

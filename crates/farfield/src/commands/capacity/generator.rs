@@ -3,13 +3,13 @@
 
 use super::load::RisingLoad;
 use crate::commands::child::ChildRuns;
-use crate::commands::doctor::limit;
+use crate::commands::doctor::limit::{self, OwnServer};
 use farfield_base::Duration;
 use farfield_engine::plane::PlaneKind;
 use farfield_experiment::limit::GeneratorCheck;
 use farfield_experiment::report::Ended;
 use farfield_experiment::{CapacityReport, Stop};
-use farfield_scenario::RunPlan;
+use farfield_scenario::{RunPlan, Scenario};
 use std::sync::atomic::Ordering;
 
 /// The time for the check: one run, two at once, and as much again where they are disturbed.
@@ -19,18 +19,12 @@ const PART: u64 = 5;
 
 /// True if the generator of such a search can be checked here; no check is made of one whose limit is known,
 /// or that has no clock. An error is why it cannot be.
-pub fn may_check(plan: &RunPlan, limit: Option<f64>, load: &RisingLoad) -> Result<(), Option<&'static str>> {
+pub fn may_check(plan: &RunPlan, limit: Option<f64>) -> Result<(), Option<&'static str>> {
     let scenario = plan.scenario();
     let is_started = scenario.server.as_ref().is_some_and(|server| server.command.is_some());
-    let is_secret = scenario.target.as_ref().is_some_and(|target| target.to_string().starts_with("https"));
     match scenario.plane {
         _ if limit.is_some() => Err(None),
         PlaneKind::Simulated => Err(None),
-        PlaneKind::Sockets if is_secret => Err(Some("farfield's own server has no TLS")),
-        // They would keep farfield's own server as busy as it gets, which is no load that this server had.
-        PlaneKind::Sockets if load.whole => {
-            Err(Some("users who wait for replies ask a fast server more often than yours"))
-        }
         PlaneKind::Sockets if is_started => Err(Some("each of its runs would start the server again")),
         PlaneKind::Sockets if !scenario.host.is_empty() => Err(Some("the load goes to other hosts too")),
         PlaneKind::Sockets => Ok(()),
@@ -47,10 +41,22 @@ fn has_room(budget: Duration) -> bool {
     budget >= CHECK.times(PART)
 }
 
+/// The time that farfield's own server takes for a reply. Users who wait for replies would ask a faster one
+/// more often than the server of the search, which is no load that this had.
+fn service_time(report: &CapacityReport, load: &RisingLoad, at: f64) -> Duration {
+    let nearest = report.trials.iter().filter(|trial| trial.counts()).filter_map(|trial| {
+        let median_ns = trial.observed.median_ns?;
+        Some(((trial.load / at).ln().abs(), median_ns))
+    });
+    let nearest = nearest.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| load.whole);
+    nearest.map_or(Duration::ZERO, |(_, median_ns)| Duration::from_ns(median_ns as u64))
+}
+
 /// The report with the check of the generator at its answer, if it has one.
 pub fn checked(
     report: CapacityReport,
     may: Result<(), Option<&'static str>>,
+    scenario: &Scenario,
     runs: ChildRuns,
     load: &RisingLoad,
 ) -> CapacityReport {
@@ -61,7 +67,8 @@ pub fn checked(
         Ok(()) if runs.stop.load(Ordering::Relaxed) => "the search was interrupted",
         Ok(()) => {
             let at = if load.whole { at.round().max(1.0) } else { at };
-            return match limit::check(runs, load, at, CHECK.as_secs_f64()) {
+            let server = OwnServer::of(scenario, service_time(&report, load, at));
+            return match limit::check(server, runs, load, at, CHECK.as_secs_f64()) {
                 Ok(check) => report.with_generator(check),
                 Err(Stop::Interrupted) => {
                     let check = GeneratorCheck::not_made("it was interrupted");

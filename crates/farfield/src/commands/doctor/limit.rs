@@ -3,7 +3,8 @@
 //! The server is in this process, with as many threads as there are processors; generators are runs of this
 //! same program, on the sockets plane, one or two at a time. What a page takes at the server is not the
 //! scenario's: paths that farfield's own server does not know are answered with 404, which is as much work
-//! for a generator as another short reply.
+//! for a generator as another short reply. It serves over TLS where the scenario's target does, and takes as
+//! long as it is asked to, so that users who wait ask it no more often than another server.
 
 use crate::commands::capacity::{load::RisingLoad, time};
 use crate::commands::child::{ChildRun, ChildRuns, in_ns};
@@ -18,9 +19,9 @@ use farfield_engine::{descriptors, interrupt};
 use farfield_experiment::limit::{self, GeneratorCheck, Generators, LimitReport, Offered};
 use farfield_experiment::{Stop, Validity};
 use farfield_measure::{Quantile, Summary};
-use farfield_origin::{Origin, OriginConfig};
+use farfield_origin::{Origin, OriginConfig, OriginError};
 use farfield_report::figures;
-use farfield_scenario::Overlay;
+use farfield_scenario::{Overlay, Scenario};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -49,11 +50,6 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
             own.scenario().plane.name()
         )));
     }
-    if own.scenario().target.as_ref().is_some_and(|target| target.to_string().starts_with("https")) {
-        return Err(Problem::usage(
-            "--limit is measured without TLS: write a scenario whose target is http://",
-        ));
-    }
     let load = RisingLoad::of(&own, false)?;
     let budget = time("--budget", Some(&flags.budget))?.unwrap_or(Duration::ZERO);
     let stop = interrupt::flag();
@@ -62,7 +58,8 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
     let runs = ChildRuns { what, words, scenario: own.scenario().digest(), stop };
     let whole = load.whole;
     let rounded = move |load: f64| if whole { load.round().max(1.0) } else { three_digits(load) };
-    let found = before_own_server(runs, &load, |generators| {
+    let server = OwnServer::of(own.scenario(), Duration::ZERO);
+    let found = before_own_server(server, runs, &load, |generators| {
         limit::limit(load.own, budget.as_secs_f64(), &rounded, generators)
     });
     match found {
@@ -76,26 +73,52 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
 }
 
 /// Holds one generator against two at a load of a search, in about `budget_s` seconds.
-pub fn check(runs: ChildRuns, load: &RisingLoad, at: f64, budget_s: f64) -> Result<GeneratorCheck, Stop> {
-    before_own_server(runs, load, |generators| limit::check(at, budget_s, generators))
+pub fn check(
+    server: OwnServer,
+    runs: ChildRuns,
+    load: &RisingLoad,
+    at: f64,
+    budget_s: f64,
+) -> Result<GeneratorCheck, Stop> {
+    before_own_server(server, runs, load, |generators| limit::check(at, budget_s, generators))
+}
+
+/// The server that generators are held against.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnServer {
+    tls: bool,
+    service_time: Duration,
+}
+
+impl OwnServer {
+    /// One that speaks as the scenario's target does, and takes this time for a reply.
+    pub fn of(scenario: &Scenario, service_time: Duration) -> OwnServer {
+        let tls = scenario.target.as_ref().is_some_and(|target| target.to_string().starts_with("https"));
+        OwnServer { tls, service_time }
+    }
+
+    fn start(self) -> Result<Origin, OriginError> {
+        let threads = thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
+        let threads = threads.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+        let OwnServer { tls, service_time } = self;
+        Origin::start(OriginConfig { threads, tls, service_time, ..OriginConfig::default() })
+    }
 }
 
 /// The result of generators' runs before farfield's own server.
 fn before_own_server<T>(
+    server: OwnServer,
     runs: ChildRuns,
     load: &RisingLoad,
     of: impl FnOnce(&mut dyn Generators) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     descriptors::raise();
-    let threads = thread::available_parallelism().ok().and_then(|count| u32::try_from(count.get()).ok());
-    let threads = threads.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-    let config = OriginConfig { threads, ..OriginConfig::default() };
-    let origin = Origin::start(config).map_err(|error| Stop::Failed(error.to_string()))?;
+    let origin = server.start().map_err(|error| Stop::Failed(error.to_string()))?;
     let folder = farfield_files::temporary_folder("farfield-limit-");
     let folder = folder.map_err(|error| Stop::Failed(format!("cannot make a temporary folder: {error}")))?;
     let mut runs = LimitRuns {
         runs,
-        target: format!("http://{}/{PAGE}", origin.address()),
+        target: format!("{}://{}/{PAGE}", if server.tls { "https" } else { "http" }, origin.address()),
         load,
         folder: folder.path().to_owned(),
         made: 0,
@@ -157,6 +180,7 @@ impl LimitRuns<'_> {
     fn one(&self, number: u32, which: u32, share: f64) -> Result<(Summary, f64), Stop> {
         let sets = [
             ("target", self.target.clone()),
+            ("tls.verify", "false".to_owned()),
             (self.load.key.as_str(), self.load.value(share)),
             ("run.duration", in_ns(MEASURED)),
             ("run.warm-up", in_ns(WARM_UP)),
@@ -191,8 +215,9 @@ fn together(load: f64, is_closed: bool, made: &[(Summary, f64)]) -> Offered {
     let first = made.iter().find_map(|(summary, _)| cause(summary));
     let replies = |summary: &Summary| summary.steady.rates.and_then(|rates| rates.completed_per_s);
     let due = |summary: &Summary| summary.steady.rates.map_or(0.0, |rates| rates.offered_per_s);
-    let median = |summary: &Summary| {
-        summary.steady.times.response.as_ref().and_then(|times| times.quantile_ns(Quantile::P50))
+    let highest_ns = |of: Quantile| {
+        let times = made.iter().filter_map(|(summary, _)| summary.steady.times.response.as_ref());
+        times.filter_map(|times| times.quantile_ns(of)).max().map(|ns| ns as f64)
     };
     Offered {
         load,
@@ -202,7 +227,8 @@ fn together(load: f64, is_closed: bool, made: &[(Summary, f64)]) -> Offered {
         cause: first.map(|(cause, _)| cause),
         due_per_s: (!is_closed).then(|| made.iter().map(|(summary, _)| due(summary)).sum()),
         replies_per_s: made.iter().filter_map(|(summary, _)| replies(summary)).sum(),
-        median_ns: made.iter().filter_map(|(summary, _)| median(summary)).max().map(|ns| ns as f64),
+        median_ns: highest_ns(Quantile::P50),
+        p99_ns: highest_ns(Quantile::P99),
         took_s: made.iter().map(|(_, took_s)| *took_s).fold(0.0, f64::max),
     }
 }
