@@ -86,6 +86,8 @@ pub(super) struct MetricTable<'a> {
     pub factors: &'a [Factor],
     pub points: &'a [Point],
     pub numbers: Vec<Vec<f64>>,
+    /// The variance that a number has at least: of shares of requests, which agree where failures are rare.
+    pub least: f64,
 }
 
 /// The effects on a metric, of a full factorial design.
@@ -172,6 +174,8 @@ struct Analysis<'a> {
     of_blocks: f64,
     error: f64,
     degrees: f64,
+    /// The variance of one number.
+    variance: f64,
 }
 
 impl Analysis<'_> {
@@ -190,12 +194,13 @@ impl Analysis<'_> {
         // The remainder from rounding is no error.
         let error = total - of_cells - of_blocks;
         let error = if error > total * 1e-12 { error } else { 0.0 };
-        Analysis { table, mean, total, of_cells, of_blocks, error, degrees }
+        let variance = (error / degrees).max(table.least);
+        Analysis { table, mean, total, of_cells, of_blocks, error, degrees, variance }
     }
 
     /// The squared standard error of the mean of so many numbers.
     fn variance(&self, numbers: f64) -> f64 {
-        self.error / self.degrees / numbers
+        self.variance / numbers
     }
 
     fn variation(&self) -> Vec<Variation> {
@@ -255,10 +260,10 @@ impl Analysis<'_> {
         if squares <= self.total * 1e-12 {
             return 1.0;
         }
-        if self.error == 0.0 {
+        if self.variance == 0.0 {
             return 0.0;
         }
-        let ratio = squares / degrees / (self.error / self.degrees);
+        let ratio = squares / degrees / self.variance;
         FisherSnedecor::new(degrees, self.degrees).map_or(1.0, |distribution| distribution.sf(ratio))
     }
 

@@ -209,7 +209,10 @@ impl SweepReport {
         let is_factorial = plan.layout == Layout::Full && !plan.factors.is_empty();
         let effects = metrics.iter().filter(|_| is_factorial).map(|(metric, scale)| {
             let numbers = complete_blocks(plan.points.len(), &runs, metric);
-            let table = MetricTable { factors: &plan.factors, points: &plan.points, numbers };
+            let of_all = || runs.iter().filter_map(|run| run.reading(metric));
+            // Of one run's number, where that of the mean of all is known.
+            let least = shares::variance(of_all()) * of_all().count() as f64;
+            let table = MetricTable { factors: &plan.factors, points: &plan.points, numbers, least };
             effects(metric, *scale, &table)
         });
         let effects = effects.collect();

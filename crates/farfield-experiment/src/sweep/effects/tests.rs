@@ -22,8 +22,11 @@ fn sums_of_squares_are_those_of_the_textbook() {
     // In the order of the points: 4 and 1, 4 and 2, 16 and 1, 16 and 2.
     let rows = [[15.0, 18.0, 12.0], [25.0, 28.0, 19.0], [45.0, 48.0, 51.0], [75.0, 75.0, 81.0]];
     let numbers = rows.map(Vec::from).to_vec();
-    let found =
-        effects("speed", Scale::Difference, &MetricTable { factors: &factors, points: &points, numbers });
+    let found = effects(
+        "speed",
+        Scale::Difference,
+        &MetricTable { factors: &factors, points: &points, numbers, least: 0.0 },
+    );
     let (memory, cache) = ("memory".to_owned(), "cache".to_owned());
     let near =
         |share: f64, squares: f64| assert!((share * 7032.0 - squares).abs() < 1e-6, "{share} {squares}");
@@ -49,12 +52,35 @@ fn numbers_without_variation_have_no_effects() {
     let factors = factors(&["a=1,2"]);
     let points = full(&factors);
     let numbers = vec![vec![0.0, 0.0], vec![0.0, 0.0]];
-    let found =
-        effects("errors", Scale::Difference, &MetricTable { factors: &factors, points: &points, numbers });
+    let found = effects(
+        "errors",
+        Scale::Difference,
+        &MetricTable { factors: &factors, points: &points, numbers, least: 0.0 },
+    );
     assert!(found.variation.is_empty() && found.changes.iter().all(|change| !change.differs));
     let numbers = vec![vec![0.0_f64.ln(), 0.0], vec![0.0, 0.0]];
-    let found = effects("rate", Scale::Ratio, &MetricTable { factors: &factors, points: &points, numbers });
+    let found = effects(
+        "rate",
+        Scale::Ratio,
+        &MetricTable { factors: &factors, points: &points, numbers, least: 0.0 },
+    );
     assert_eq!(found.unknown.as_deref(), Some("a run has 0 for it, which has no ratio"));
+}
+
+/// Two of a thousand requests failed in each run of one value and none of the other: by as much as that, such
+/// numbers vary by themselves.
+#[test]
+fn equal_shares_are_not_exact() {
+    let factors = factors(&["a=1,2"]);
+    let points = full(&factors);
+    let differs = |least: f64| {
+        let numbers = vec![vec![0.0; 3], vec![0.002; 3]];
+        let table = MetricTable { factors: &factors, points: &points, numbers, least };
+        let found = effects("errors", Scale::Difference, &table);
+        assert_eq!(found.variation[0].p_value.expect("of a factor") < 0.05, found.changes[0].differs);
+        found.changes[0].differs
+    };
+    assert_eq!([differs(0.0), differs(0.002 / 1000.0)], [true, false]);
 }
 
 /// Of a thousand designs of three by two values in four blocks, with effects of both factors, of both
@@ -79,7 +105,7 @@ fn intervals_contain_the_effects_that_were_planted() {
                 let (a, b) = cell(point);
                 numbers.push(blocks.iter().map(|block| effect(a, b) + block + 0.2 * normal()).collect());
             }
-            MetricTable { factors: &factors, points: &points, numbers }
+            MetricTable { factors: &factors, points: &points, numbers, least: 0.0 }
         };
         let found = effects("p99", Scale::Ratio, &table(&|a, b| planted[a][b]));
         for (at, (change, expected)) in found.changes.iter().zip(true_changes).enumerate() {
