@@ -134,7 +134,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         tls: None,
         seed: Seed(1),
         requests_max: None,
-        sessions: farfield_user::SessionLimits::default(),
+        end: farfield_user::LoadEnd::default(),
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         drain_until: end,
         shards: count(shards),

@@ -35,7 +35,7 @@ use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Ten
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_model::{ServerCounters, ServerPlan};
-use farfield_user::{EventPolicy, Flow, Plan, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Flow, LoadEnd, Plan, Policy};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct Simulation {
     /// Requests after which no more are begun; dealt out to the partitions evenly.
     pub requests_max: Option<u64>,
     /// The number of sessions, and whether those that are open at the end of the load may finish.
-    pub sessions: SessionLimits,
+    pub end: LoadEnd,
     /// The measured part of the run.
     pub window: Window,
     /// The end of the drain: requests still open then are unfinished.
@@ -228,7 +228,7 @@ impl Simulation {
             workers,
             window: self.window,
             requests_max: self.requests_max,
-            sessions: self.sessions,
+            end: self.end,
         }
     }
 }

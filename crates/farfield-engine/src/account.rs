@@ -345,7 +345,7 @@ fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
 
 /// The warning that fewer sessions began than requested, with its remedy.
 pub(crate) fn too_few_sessions(settings: &RunSettings, fold: &Fold) -> Option<String> {
-    let (asked, WholeRun { begun, .. }) = (settings.sessions.most?, fold.sessions().whole_run());
+    let (asked, WholeRun { begun, .. }) = (settings.end.sessions?, fold.sessions().whole_run());
     (begun < asked).then(|| {
         format!(
             "run.sessions: {begun} of {asked} sessions began before the measured part was over; make run.duration longer, or \

@@ -13,6 +13,8 @@ pub(crate) struct Phases {
     pub window: Window,
     /// Requests that are still open at this instant are unfinished.
     pub drain_until: Instant,
+    /// The end of the load: that of the measured part, or of a cool-down after it.
+    pub load_until: Instant,
 }
 
 /// Stalls below this length are neither examined for their cause nor added up.
@@ -35,7 +37,7 @@ impl Phases {
     /// True if no more load is begun at `now`: the load is over, and what was due before its end, of which
     /// the next is due at `next`, has been begun or is too late.
     pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
-        let end = self.window.measure_to;
+        let end = self.load_until;
         now >= end && (next.is_none_or(|next| next >= end) || now >= end + CATCH_UP_MAX)
     }
 }
@@ -389,7 +391,7 @@ mod tests {
     fn what_was_due_before_the_end_is_begun_after_it_for_a_while() {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
         let window = Window { measure_from: at(0), measure_to: at(2000) };
-        let phases = Phases { window, drain_until: at(7000) };
+        let phases = Phases { window, load_until: at(2000), drain_until: at(7000) };
         assert!(!phases.load_has_ended(at(1999), None));
         assert!(phases.load_has_ended(at(2000), None) && phases.load_has_ended(at(2000), Some(at(2000))));
         assert!(!phases.load_has_ended(at(2999), Some(at(1999))));

@@ -239,7 +239,7 @@ fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
 
 /// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
 fn rate_suffices(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
-    let length = settings.warm_up + settings.duration;
+    let length = settings.warm_up + settings.duration + settings.end.cool_down;
     let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
     let arrivals = settings.requests_max.map_or(expected, |most| expected.min(most as f64));
@@ -362,7 +362,7 @@ fn in_words(bytes: u64) -> String {
 /// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
 /// fit.
 pub fn disk<P>(settings: &RunSettings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
-    let end = Instant::ZERO + settings.warm_up + settings.duration;
+    let end = Instant::ZERO + settings.warm_up + settings.duration + settings.end.cool_down;
     let pages = settings.flows.iter().filter_map(|flow| flow.load.expected_pages(Instant::ZERO, end));
     let samples = pages.reduce(|sum, own| sum + own)?;
     let samples = settings.requests_max.map_or(samples, |most| samples.min(most as f64));

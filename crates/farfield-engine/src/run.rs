@@ -40,7 +40,7 @@ use farfield_os::clock::{Clock, Readings, unix_seconds};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
-use farfield_user::{EventPolicy, Flow, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Flow, LoadEnd, Policy};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -73,7 +73,7 @@ pub struct RunSettings<P = Plane> {
     pub requests_max: Option<u64>,
     /// Number of sessions after which no more are begun, and the time that open ones have after the end of
     /// the load.
-    pub sessions: SessionLimits,
+    pub end: LoadEnd,
     /// The plane that carries the bytes.
     pub plane: P,
     /// Number of worker threads.
@@ -385,7 +385,7 @@ impl RunSettings<PreparedPlane> {
             hosts: self.hosts,
             seed: self.seed,
             requests_max: self.requests_max,
-            sessions: self.sessions,
+            end: self.end,
             plane: self.plane.set_up(directory)?,
             workers: self.workers,
             part: self.part,
@@ -415,7 +415,8 @@ impl RunSettings {
     fn phases(&self) -> Phases {
         let measure_from = Instant::ZERO + self.warm_up;
         let window = Window { measure_from, measure_to: measure_from + self.duration };
-        Phases { window, drain_until: window.measure_to + self.sessions.finish + self.drain }
+        let load_until = window.measure_to + self.end.cool_down;
+        Phases { window, load_until, drain_until: load_until + self.end.finish + self.drain }
     }
 
     /// The collector of the samples of `workers` workers.

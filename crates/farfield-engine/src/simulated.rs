@@ -217,7 +217,7 @@ fn simulation(settings: &RunSettings, plane: &SimulatedPlane, phases: Phases) ->
         tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),
         seed: settings.seed,
         requests_max: settings.requests_max,
-        sessions: settings.sessions,
+        end: settings.end,
         window: phases.window,
         drain_until: phases.drain_until,
         shards: settings.workers,

@@ -258,7 +258,7 @@ impl Workers<'_> {
             workers,
             window: self.phases.window,
             requests_max: settings.requests_max,
-            sessions: settings.sessions,
+            end: settings.end,
         }
     }
 }

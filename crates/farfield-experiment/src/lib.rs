@@ -22,7 +22,7 @@ pub mod search;
 pub mod stein;
 pub mod sweep;
 pub mod trial;
-pub mod warm_up;
+pub mod unmeasured;
 
 pub use goal::{Goals, GoalsError};
 pub use needs::Needs;

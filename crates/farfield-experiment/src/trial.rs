@@ -183,6 +183,10 @@ pub struct Observed {
     /// that is not known.
     #[serde(default)]
     pub settled_ns: Option<u64>,
+    /// At the end of the measured part, the time in which response times differ from the rest; 0 if they do
+    /// not.
+    #[serde(default)]
+    pub end_ns: u64,
     /// The mean response time of the second half of the measured part over that of the first; null if either
     /// had none.
     #[serde(default)]

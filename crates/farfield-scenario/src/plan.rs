@@ -287,9 +287,27 @@ impl Scenario {
             let message = format!("the stages are over after {stages}: write a shorter warm-up, or none");
             return Err(Mistake::at("run.warm-up", message));
         }
-        match self.run.duration {
-            Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
-            _ => self.check_set_aside(),
+        if self.run.duration.is_zero() {
+            return Err(Mistake::at("run.duration", nothing));
+        }
+        self.check_cool_down(stages.is_some())?;
+        self.check_set_aside()
+    }
+
+    /// Checks that a load that goes on after the measured part has an end that is known, and no other.
+    fn check_cool_down(&self, has_stages: bool) -> Result<(), Mistake> {
+        let by_count = self.run.requests.is_some() || self.run.sessions.is_some();
+        let other = [
+            (by_count, "a number of requests or sessions"),
+            (has_stages, "its stages"),
+            (self.run.set_aside, "seconds that are set aside"),
+        ];
+        match other.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, other)) if !self.run.cool_down.is_zero() => {
+                let message = format!("the load ends by {other}; leave out one of both");
+                Err(Mistake::at("run.cool-down", message))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -373,7 +391,7 @@ impl Scenario {
     fn measure_nothing(&mut self) {
         (self.thresholds, self.aborts) = (Vec::new(), Vec::new());
         (self.run.requests, self.run.sessions) = (None, None);
-        self.run.finish_sessions = Duration::ZERO;
+        (self.run.cool_down, self.run.finish_sessions) = (Duration::ZERO, Duration::ZERO);
         (self.run.set_aside, self.run.duration_max) = (false, None);
         self.run.warm_up = Duration::ZERO;
     }

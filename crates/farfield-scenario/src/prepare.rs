@@ -16,7 +16,7 @@ use crate::plane::{LaidOut, PlannedPlane};
 use crate::server::CpuOf;
 use crate::start_at::StartAt;
 use crate::tls::PlannedTls;
-use crate::{Scenario, ScenarioError};
+use crate::{RunSpec, Scenario, ScenarioError};
 use address::AskedAt;
 use farfield_base::Duration;
 use farfield_base::random::Seed;
@@ -34,7 +34,7 @@ use farfield_os::processors;
 use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
-use farfield_user::{Flow, Itinerary, SessionLimits};
+use farfield_user::{Flow, Itinerary, LoadEnd};
 use servers::{LocatedServer, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -115,7 +115,7 @@ impl RunPlan {
             hosts,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
-            sessions: scenario.session_limits(),
+            end: scenario.load_end(),
             plane,
             workers: if real { part.workers(workers) } else { workers },
             part,
@@ -192,8 +192,9 @@ impl Scenario {
         limits
     }
 
-    fn session_limits(&self) -> SessionLimits {
-        SessionLimits { most: self.run.sessions.map(Into::into), finish: self.run.finish_sessions }
+    fn load_end(&self) -> LoadEnd {
+        let RunSpec { sessions, cool_down, finish_sessions: finish, .. } = self.run;
+        LoadEnd { sessions: sessions.map(Into::into), cool_down, finish }
     }
 
     fn warning_of_way_in(&self, found: &LocatedServer) -> Option<String> {

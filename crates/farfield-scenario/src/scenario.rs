@@ -116,6 +116,9 @@ pub struct RunSpec {
     pub warm_up: Duration,
     /// Length of the measured part.
     pub duration: Duration,
+    /// Time for which the load goes on after the measured part.
+    #[serde(skip_serializing_if = "is_none")]
+    pub cool_down: Duration,
     /// Time for replies after the load has ended.
     pub drain: Duration,
     /// Requests after which no more are begun.
@@ -144,6 +147,10 @@ pub struct RunSpec {
 
 fn is_whole(part: &Part) -> bool {
     part.is_whole()
+}
+
+fn is_none(time: &Duration) -> bool {
+    time.is_zero()
 }
 
 fn is_false(own: &bool) -> bool {
@@ -252,6 +259,7 @@ impl Default for RunSpec {
         RunSpec {
             warm_up: Duration::from_secs(1),
             duration: Duration::from_secs(10),
+            cool_down: Duration::ZERO,
             drain: Duration::from_secs(5),
             requests: None,
             sessions: None,

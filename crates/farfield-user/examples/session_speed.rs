@@ -124,7 +124,7 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         requests_max: Some(REQUESTS),
-        sessions: farfield_user::SessionLimits::default(),
+        end: farfield_user::LoadEnd::default(),
     });
     let mut transport = Mirror::default();
     #[expect(clippy::disallowed_methods, reason = "it measures")]

@@ -48,11 +48,11 @@ impl OfferedLoad {
         let worker = Worker { number: plan.worker, workers: plan.workers };
         OfferedLoad {
             seed: plan.seed,
-            end: plan.window.measure_to,
-            finish: plan.sessions.finish,
+            end: plan.window.measure_to + plan.end.cool_down,
+            finish: plan.end.finish,
             finished: false,
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
-            sessions_left: own_sessions(plan.sessions.most, worker, model.users()),
+            sessions_left: own_sessions(plan.end.sessions, worker, model.users()),
             silence: Silence::of(plan.window, &plan.policy),
             given_up: None,
             model,

@@ -31,16 +31,17 @@ pub struct Plan {
     pub window: Window,
     /// Requests of all workers together after which users begin no more pages, in each flow.
     pub requests_max: Option<u64>,
-    /// The number of sessions in each flow, and whether those that are open at the end of the load may
-    /// finish.
-    pub sessions: SessionLimits,
+    /// The end of the load.
+    pub end: LoadEnd,
 }
 
-/// Limits of the sessions of a run.
+/// The end of a load: by its sessions, or by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SessionLimits {
+pub struct LoadEnd {
     /// Sessions of all workers together after which no more are begun.
-    pub most: Option<u64>,
+    pub sessions: Option<u64>,
+    /// Time for which the load goes on after the measured part.
+    pub cool_down: Duration,
     /// The longest time that sessions which are open at the end of the load may go on.
     pub finish: Duration,
 }
@@ -60,7 +61,7 @@ pub(crate) struct Share {
     pub serials: (u32, u32),
     pub window: Window,
     pub requests_max: Option<u64>,
-    pub sessions: SessionLimits,
+    pub end: LoadEnd,
 }
 
 impl Plan {
@@ -70,7 +71,7 @@ impl Plan {
     /// flow whose first has the number n is this worker's if n + k is.
     pub(crate) fn into_shares(self) -> Vec<(Tag, Share)> {
         let tags = Tag::of_all(&self.flows);
-        let Plan { flows, policy, events, tls, seed, worker, workers, window, requests_max, sessions } = self;
+        let Plan { flows, policy, events, tls, seed, worker, workers, window, requests_max, end } = self;
         let share = |(flow, tag): (Flow, Tag)| {
             let serials = tag.serials(worker, workers);
             let ahead = tag.first_user % workers;
@@ -89,7 +90,7 @@ impl Plan {
                 serials,
                 window,
                 requests_max,
-                sessions,
+                end,
             };
             (tag, share)
         };

@@ -150,6 +150,8 @@ impl Progress {
 pub struct Lines {
     /// On a terminal the line is written over itself.
     terminal: bool,
+    /// Time for which the load goes on after the measured part.
+    cool_down: Duration,
     /// Requests that had ended by the last line, and those of them that had gone wrong.
     before: (u64, u64),
     /// The instant up to which these were all.
@@ -167,7 +169,8 @@ impl Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
         let terminal = std::io::stderr().is_terminal();
-        Lines { terminal, before: (0, 0), before_at: Instant::ZERO, rate: 0.0, went: (0, 0) }
+        let cool_down = settings.end.cool_down;
+        Lines { terminal, cool_down, before: (0, 0), before_at: Instant::ZERO, rate: 0.0, went: (0, 0) }
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {
@@ -178,6 +181,9 @@ impl Lines {
             "measuring, to the last request".to_owned()
         } else if run.now < window.measure_to {
             format!("measuring, {:.0} s left", window.measure_to.since(run.now).as_secs_f64())
+        } else if run.now < window.measure_to + self.cool_down {
+            let left = (window.measure_to + self.cool_down).since(run.now);
+            format!("cooling down, {:.0} s left", left.as_secs_f64())
         } else {
             "draining, 0 s left".to_owned()
         };
@@ -236,7 +242,8 @@ mod tests {
     fn the_rate_waits_for_what_is_whole() {
         let at = |ms: u64| Instant::ZERO + Duration::from_ms(ms);
         let (terminal, before_at) = (false, Instant::ZERO);
-        let mut lines = Lines { terminal, before: (0, 0), before_at, rate: 0.0, went: (0, 0) };
+        let mut lines =
+            Lines { terminal, cool_down: Duration::ZERO, before: (0, 0), before_at, rate: 0.0, went: (0, 0) };
         let mut rates = Vec::new();
         for (ended, whole_to) in [(200, 2_000), (250, 2_000), (300, 2_100), (700, 7_000)] {
             lines.count(ended, 0, at(whole_to));

@@ -32,7 +32,7 @@ impl Cut {
             workers: count,
             window: simulation.window,
             requests_max: None,
-            sessions: farfield_user::SessionLimits::default(),
+            end: farfield_user::LoadEnd::default(),
         };
         let make = if count == 1 { Shard::new } else { Shard::of_ends };
         let shard = |worker| make(Arc::clone(network), Arc::clone(&directory), users(worker));

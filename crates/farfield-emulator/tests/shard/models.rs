@@ -42,7 +42,7 @@ fn it_is_the_model_of_the_simulated_plane() {
         workers: 1,
         window: simulation.window,
         requests_max: None,
-        sessions: simulation.sessions,
+        end: simulation.end,
     };
     let mut shard = Shard::new(Arc::clone(&network), Arc::new(Directory::new(&network)), users);
     shard.model_servers(vec![(0, simulation.server)]);

@@ -44,7 +44,7 @@ impl Slow {
             workers: 1,
             window: simulation.window,
             requests_max: None,
-            sessions: farfield_user::SessionLimits::default(),
+            end: farfield_user::LoadEnd::default(),
         };
         let shard = Shard::new(Arc::clone(network), Arc::clone(&directory), users);
         let server = ServerModel::new(simulation.server, Arc::clone(network), directory, simulation.seed);

@@ -160,7 +160,7 @@ fn a_real_host_has_a_seat_beside_users() {
         workers: 1,
         window: simulation.window,
         requests_max: None,
-        sessions: simulation.sessions,
+        end: simulation.end,
     };
     let mut shard = Shard::new(Arc::clone(&network), Arc::new(Directory::new(&network)), users);
     shard.seat(&[ClientId::new(0)]);

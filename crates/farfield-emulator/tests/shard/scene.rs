@@ -168,7 +168,7 @@ impl Scene {
             tls: self.tls.clone(),
             seed: Seed(1),
             requests_max: None,
-            sessions: farfield_user::SessionLimits::default(),
+            end: farfield_user::LoadEnd::default(),
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             drain_until: end + self.drain,
             shards: count(self.shards),

@@ -304,7 +304,7 @@ impl Worker {
         if ended {
             self.shard.finish();
         }
-        let all_begun = ended || now < self.course.phases.window.measure_to;
+        let all_begun = ended || now < self.course.phases.load_until;
         let done = all_begun && self.shard.population().is_done();
         let holds_links = self.exchange.as_ref().is_some_and(Exchange::holds_links);
         self.at_work.is_over(done, holds_links || self.hosts.send_by_themselves())

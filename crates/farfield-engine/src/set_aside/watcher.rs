@@ -110,6 +110,7 @@ impl Watcher {
             return None;
         }
         phases.window.measure_to = end;
+        phases.load_until += longer;
         phases.drain_until += longer;
         meters.extend_to(end);
         Some(end)

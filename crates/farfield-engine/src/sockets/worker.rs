@@ -364,7 +364,7 @@ impl Worker {
         if ended {
             self.population.finish();
         }
-        let all_begun = ended || now < self.course.phases.window.measure_to;
+        let all_begun = ended || now < self.course.phases.load_until;
         all_begun && self.population.is_done() || now >= self.course.phases.drain_until
     }
 

@@ -207,7 +207,7 @@ impl Scene {
             hosts: Vec::new(),
             seed: Seed(1),
             requests_max: None,
-            sessions: farfield_user::SessionLimits::default(),
+            end: farfield_user::LoadEnd::default(),
             plane: Plane::Emulated(self.emulated(testbed, server).into()),
             workers: self.shards,
             part: farfield_base::Part::WHOLE,

@@ -46,6 +46,7 @@ impl Runner for Server {
             gave_out: None,
             warm_up_ns: 0,
             settled_ns: None,
+            end_ns: 0,
             halves_ratio: None,
             directory: PathBuf::new(),
             took_s: trial.length.as_secs_f64(),

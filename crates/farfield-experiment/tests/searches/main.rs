@@ -138,6 +138,7 @@ impl Runner for Model {
             gave_out: None,
             warm_up_ns: 0,
             settled_ns: None,
+            end_ns: 0,
             halves_ratio: self.halves_ratio,
             directory: PathBuf::from(format!("{:04}", trial.design.number)),
             took_s: trial.length.as_secs_f64() * 1.25 + 0.3,

@@ -20,7 +20,7 @@ use farfield_tcp::{Config, Flags, Segment};
 use farfield_testbed::gateway::AddressMap;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
-use farfield_user::{EventPolicy, Flow, HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};
+use farfield_user::{EventPolicy, Flow, HttpVersion, Itinerary, LoadEnd, Plan, Policy, Target};
 use farfield_wire::{IcmpError, IpPacket, VnetHeader};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -311,6 +311,6 @@ fn users() -> Plan {
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         requests_max: None,
-        sessions: SessionLimits::default(),
+        end: LoadEnd::default(),
     }
 }

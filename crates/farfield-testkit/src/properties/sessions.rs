@@ -80,7 +80,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: Instant::MAX },
         requests_max: Some(12),
-        sessions: farfield_user::SessionLimits::default(),
+        end: farfield_user::LoadEnd::default(),
     })
 }
 

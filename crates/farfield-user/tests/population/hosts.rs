@@ -143,7 +143,7 @@ fn shop(request: &str) -> String {
 fn sessions_go_from_host_to_host() {
     let mut scene = scene(ONE_USER).session(SHOP);
     scene.server.script = Some(shop);
-    scene.sessions.most = Some(1);
+    scene.end.sessions = Some(1);
     scene.authorization = Some("Basic own".to_owned());
     let stage = scene.play();
     assert_eq!(
@@ -195,7 +195,7 @@ fn links_to_other_hosts_lead_nowhere() {
         let body = "<a href='http://elsewhere/'></a>";
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
     });
-    scene.sessions.most = Some(1);
+    scene.end.sessions = Some(1);
     let stage = scene.play();
     assert_eq!(stage.count(Outcome::LinkElsewhere), 1);
     assert_eq!(asked(&stage), ["server/"]);
@@ -224,7 +224,7 @@ fn credentials_stay_with_their_host() {
         };
         format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
     });
-    scene.sessions.most = Some(1);
+    scene.end.sessions = Some(1);
     let stage = scene.play();
     assert_eq!(asked(&stage), ["server/", "cdn/next", "cdn/there", "api:8080/login", "cdn/call"]);
     let sent: Vec<&str> = stage.sent.iter().map(|(_, _, request)| request.as_str()).collect();

@@ -14,7 +14,7 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, Plan, Policy, Population, SessionLimits, Target,
+    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Target,
     Transport, Wake,
 };
 use std::collections::BTreeMap;
@@ -271,7 +271,7 @@ pub struct Scene {
     pub machines: u32,
     pub length: Duration,
     pub requests_max: Option<u64>,
-    pub sessions: SessionLimits,
+    pub end: LoadEnd,
     /// Names of hosts that users ask beside the target, over plain HTTP.
     pub hosts: Vec<&'static str>,
     /// Authorization field that the target's `user:password@` comes to.
@@ -304,7 +304,7 @@ impl Scene {
             machines: 1,
             length: Duration::from_secs(10),
             requests_max: None,
-            sessions: SessionLimits::default(),
+            end: LoadEnd::default(),
             hosts: Vec::new(),
             authorization: None,
             stuck_from: Instant::MAX,
@@ -382,7 +382,7 @@ impl Scene {
             workers,
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             requests_max: self.requests_max,
-            sessions: self.sessions,
+            end: self.end,
         });
         let mut stage = Stage {
             now: Instant::ZERO,

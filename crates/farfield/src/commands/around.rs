@@ -11,7 +11,7 @@ use farfield_engine::RunSettings;
 use farfield_engine::plane::{Plane, SocketsPlane};
 use farfield_engine::sockets::SourceAddresses;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Flow, Itinerary, SessionLimits, TraceEvent};
+use farfield_user::{Flow, Itinerary, LoadEnd, TraceEvent};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) ->
         hosts: settings.hosts.clone(),
         seed: settings.seed,
         requests_max: None,
-        sessions: SessionLimits::default(),
+        end: LoadEnd::default(),
         plane,
         workers: NonZeroU32::MIN,
         part: farfield_base::Part::WHOLE,

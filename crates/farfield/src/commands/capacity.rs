@@ -17,7 +17,7 @@ use farfield_engine::interrupt;
 use farfield_engine::plane::PlaneKind;
 use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
-use farfield_experiment::warm_up::WarmUps;
+use farfield_experiment::unmeasured::{CoolDowns, WarmUps};
 use farfield_experiment::{Answer, CapacityReport, Goals, Needs, SearchPlan, Throughput, search};
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::capacity::{page, text};
@@ -81,6 +81,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         load,
         goals: searched.goals.clone(),
         warm_ups: WarmUps::of(warm_up),
+        cool_downs: CoolDowns::default(),
         folder: folder.clone(),
         quiet: flags.quiet,
     };

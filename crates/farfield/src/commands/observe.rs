@@ -57,6 +57,7 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         gave_out: bottleneck.and_then(|found| found.first.map(gave_out)).map(str::to_owned),
         warm_up_ns: summary.phases.warm_up_ns,
         settled_ns: summary.settling.and_then(|settling| settling.settled_ns),
+        end_ns: summary.settling.map_or(0, |settling| settling.end_ns),
         halves_ratio: summary.settling.and_then(|settling| settling.halves_ratio()),
         directory: directory.to_owned(),
         took_s,

@@ -112,6 +112,7 @@ fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &View, at: Instant, palet
         Phase::WarmUp(left) => format!("warming up, {}", seconds(left)),
         Phase::Measuring(left) => format!("measuring, {}", seconds(left)),
         Phase::Counting => "measuring, to the last request".to_owned(),
+        Phase::CoolDown(left) => format!("cooling down, {}", seconds(left)),
         Phase::Draining => "draining: open requests may end".to_owned(),
     };
     let words = match view.facts.changed(now) {

@@ -20,6 +20,8 @@ pub struct RunFacts {
     pub plane: String,
     pub measure_from: Instant,
     pub measure_to: Instant,
+    /// Time for which the load goes on then.
+    pub cool_down: Duration,
     /// Virtual time passes, which the clock says nothing of.
     pub virtual_time: bool,
     /// The instants at which conditions of the network change, with what begins there.
@@ -37,6 +39,7 @@ impl RunFacts {
             plane: plane.name().to_owned(),
             measure_from,
             measure_to: measure_from + settings.duration,
+            cool_down: settings.end.cool_down,
             virtual_time: plane == farfield_engine::PlaneKind::Simulated,
             changes: changes_of(settings),
         }
@@ -57,7 +60,9 @@ pub enum Phase {
     Measuring(Duration),
     /// In that of a load that ends with its last request.
     Counting,
-    /// After it: what is open may end.
+    /// After it, while the load goes on.
+    CoolDown(Duration),
+    /// After the load: what is open may end.
     Draining,
 }
 
@@ -70,6 +75,8 @@ impl RunFacts {
             Phase::Counting
         } else if now < self.measure_to {
             Phase::Measuring(self.measure_to.since(now))
+        } else if now < self.measure_to + self.cool_down {
+            Phase::CoolDown((self.measure_to + self.cool_down).since(now))
         } else {
             Phase::Draining
         }
@@ -144,12 +151,14 @@ mod tests {
             plane: String::new(),
             measure_from: at(1000),
             measure_to: at(5000),
+            cool_down: Duration::from_secs(2),
             virtual_time: false,
             changes: Vec::new(),
         };
         assert_eq!(facts.phase(at(0)), Phase::WarmUp(Duration::from_secs(1)));
         assert_eq!(facts.phase(at(1000)), Phase::Measuring(Duration::from_secs(4)));
-        assert_eq!(facts.phase(at(5000)), Phase::Draining);
+        assert_eq!(facts.phase(at(5000)), Phase::CoolDown(Duration::from_secs(2)));
+        assert_eq!(facts.phase(at(7000)), Phase::Draining);
         assert_eq!(facts.passed(at(2500)), 0.5);
         assert_eq!(facts.passed(at(9000)), 1.0);
     }

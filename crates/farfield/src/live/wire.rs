@@ -10,7 +10,7 @@ use super::figures::{Figures, RunFacts};
 use super::{PATIENCE, WAITING};
 use crate::output;
 use crate::problem::Problem;
-use farfield_base::Instant;
+use farfield_base::{Duration, Instant};
 use farfield_engine::RunSettings;
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
@@ -42,6 +42,8 @@ pub struct RunLine {
     plane: String,
     measure_from_ns: u64,
     measure_to_ns: u64,
+    #[serde(default)]
+    cool_down_ns: u64,
     virtual_time: bool,
     /// Instants at which the network changes, with what begins there.
     #[serde(default)]
@@ -74,6 +76,7 @@ impl RunLine {
             plane: facts.plane.clone(),
             measure_from_ns: facts.measure_from.as_ns(),
             measure_to_ns: facts.measure_to.as_ns(),
+            cool_down_ns: facts.cool_down.as_ns(),
             virtual_time: facts.virtual_time,
             changes: facts.changes.iter().map(|(at, words)| (at.as_ns(), words.clone())).collect(),
         }
@@ -87,6 +90,7 @@ impl RunLine {
             plane: self.plane,
             measure_from: Instant::from_ns(self.measure_from_ns),
             measure_to: Instant::from_ns(self.measure_to_ns),
+            cool_down: Duration::from_ns(self.cool_down_ns),
             virtual_time: self.virtual_time,
             changes: self.changes.into_iter().map(|(at, words)| (Instant::from_ns(at), words)).collect(),
         }

@@ -29,6 +29,7 @@ pub fn shown(view: &View, at: Instant) -> Value {
         Phase::WarmUp(time) => format!("warming up, {}", left(time)),
         Phase::Measuring(time) => format!("measuring, {}", left(time)),
         Phase::Counting => "measuring, to the last request".to_owned(),
+        Phase::CoolDown(time) => format!("cooling down, {}", left(time)),
         Phase::Draining => "draining: open requests may end".to_owned(),
     };
     let summary = view.figures.summary.as_ref();

@@ -63,6 +63,7 @@ fn facts(text: &str) -> RunFacts {
         plane: "sockets".to_owned(),
         measure_from: at(1000),
         measure_to: at(11_000),
+        cool_down: Duration::ZERO,
         virtual_time: false,
         changes: Vec::new(),
     }

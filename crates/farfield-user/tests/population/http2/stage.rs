@@ -12,8 +12,8 @@ use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    Backlog, ConnectionKey, EventPolicy, Flow, HttpVersion, Itinerary, Plan, Population, SessionLimits,
-    Target, Transport, Wake,
+    Backlog, ConnectionKey, EventPolicy, Flow, HttpVersion, Itinerary, LoadEnd, Plan, Population, Target,
+    Transport, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -419,7 +419,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         requests_max: None,
-        sessions: SessionLimits::default(),
+        end: LoadEnd::default(),
     });
     let mut stage = Stage {
         now: Instant::ZERO,

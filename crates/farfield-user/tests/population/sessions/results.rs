@@ -294,7 +294,7 @@ fn so_many_sessions_and_no_more() {
         for workers in [1, 3] {
             let mut scene = scripted(load, TWO, |_| reply(200, "", ""));
             scene.length = ms(60_000);
-            scene.sessions.most = Some(20);
+            scene.end.sessions = Some(20);
             let stages: Vec<Stage> = (0..workers).map(|worker| scene.play_share(worker, workers)).collect();
             let count = |of: fn(&Stage) -> usize| stages.iter().map(of).sum::<usize>();
             assert_eq!(
@@ -321,7 +321,7 @@ path = ['a', 'b', 'a', 'b', 'a']
         let mut scene =
             scripted("{ model = 'closed', users = 4, ramp = '200ms' }", &long, |_| reply(200, "", ""));
         scene.length = ms(300);
-        scene.sessions.finish = ms(finish);
+        scene.end.finish = ms(finish);
         let stage = scene.play();
         let last = stage.sent.iter().map(|(at, _, _)| *at).max().expect("something is sent");
         (begun(&stage), ends(&stage).len(), last.as_ns() / 1_000_000, stage.samples.len())

@@ -5,7 +5,7 @@ use crate::commands::child::{ChildRun, ChildRuns, in_ns};
 use crate::commands::observe::{backlog_share, bounded_by_generator, observed, still_rising};
 use crate::output;
 use farfield_base::printable;
-use farfield_experiment::warm_up::WarmUps;
+use farfield_experiment::unmeasured::{CoolDowns, WarmUps};
 use farfield_experiment::{Design, Observed, Runner, Stop, Trial, Validity};
 use farfield_report::capacity::text;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub struct TrialRunner {
     pub goals: Vec<String>,
     /// The length of warm-ups.
     pub warm_ups: WarmUps,
+    /// The length of cool-downs.
+    pub cool_downs: CoolDowns,
     /// The folder of trials.
     pub folder: PathBuf,
     /// True if no progress is printed.
@@ -43,6 +45,7 @@ impl Runner for TrialRunner {
             (self.load.key.as_str(), self.load.value(trial.load)),
             ("run.duration", in_ns(trial.length)),
             ("run.warm-up", in_ns(self.warm_ups.next(trial.length))),
+            ("run.cool-down", in_ns(self.cool_downs.next(trial.length))),
             ("seed", trial.design.seed.to_string()),
             ("thresholds", goals.to_string()),
             ("output.samples", "none".to_owned()),
@@ -68,6 +71,7 @@ impl Runner for TrialRunner {
             observed.validity = rising.unwrap_or(Validity::Valid);
         }
         self.warm_ups.note(&observed);
+        self.cool_downs.note(&observed, trial.length);
         if !self.quiet && !made.read_back {
             let line = text::progress(self.load.unit, trial, &observed);
             output::put_progress(&printable(&line, &[]), false);

@@ -10,7 +10,7 @@ use farfield_engine::RunSettings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Flow, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
+    ConnectionKey, EventPolicy, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Transport, Wake,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -118,7 +118,7 @@ pub fn sessions(settings: &RunSettings<PreparedPlane>) -> Result<Vec<DrawnSessio
         workers: 1,
         window,
         requests_max: settings.requests_max,
-        sessions: SessionLimits { finish: TO_THE_END, ..settings.sessions },
+        end: LoadEnd { finish: TO_THE_END, ..settings.end },
     });
     let mut server = InstantServer::default();
     population.start(&mut server);

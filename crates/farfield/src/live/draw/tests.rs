@@ -47,6 +47,7 @@ fn view() -> View {
         plane: "sockets".to_owned(),
         measure_from: at(1000),
         measure_to: at(11_000),
+        cool_down: Duration::ZERO,
         virtual_time: false,
         changes: Vec::new(),
     };

@@ -1,9 +1,10 @@
-//! The warm-up of a search's trials, as long as the trials before show it must be.
+//! The warm-up and the cool-down of a search's trials, as long as the trials before show they must be.
 //!
-//! A trial says when its response times had settled ([`farfield_measure::settling`]). One trial's answer
-//! varies, so half of at least three that kept their goals decide, and those that follow get twice as long
-//! as these took on average. Trials that broke their goals say nothing: their queues may grow to the end.
-//! The result depends on the trials alone, so that a search that goes on where it was comes to the same.
+//! A trial says when its response times had settled, and whether they differ at its end
+//! ([`farfield_measure::settling`]). One trial's answer varies, so half of at least three that kept their
+//! goals decide, and those that follow get twice as long as these took on average. Trials that broke their
+//! goals say nothing: their queues may grow to the end. The result depends on the trials alone, so that a
+//! search that goes on where it was comes to the same.
 
 use crate::trial::Observed;
 use farfield_base::Duration;
@@ -52,6 +53,40 @@ impl WarmUps {
     }
 }
 
+/// Ends that differ count from this part of a trial's load on: shorter ones the rule cuts off anything.
+const END: u64 = 32;
+
+/// The cool-downs of trials, for which their load goes on after the measured part.
+#[derive(Debug, Clone, Default)]
+pub struct CoolDowns {
+    /// The cool-down found so far; zero at first.
+    found: Duration,
+    /// Of the trials since then, the ends at which response times differed.
+    ends: Vec<u64>,
+}
+
+impl CoolDowns {
+    /// The cool-down of a trial whose measured part is so long.
+    pub fn next(&self, measured: Duration) -> Duration {
+        self.found.min(measured)
+    }
+
+    /// Takes note of a trial that was made.
+    pub fn note(&mut self, observed: &Observed, measured: Duration) {
+        if !observed.keeps_goals() {
+            return;
+        }
+        let long_enough = observed.end_ns >= (observed.warm_up_ns + measured.as_ns()) / END;
+        self.ends.push(if long_enough { observed.end_ns } else { 0 });
+        let differing = self.ends.iter().filter(|end| **end > 0).count();
+        if self.ends.len() >= TRIALS && differing * 2 > self.ends.len() {
+            let mean = self.ends.iter().sum::<u64>() / self.ends.len() as u64;
+            self.found = self.found + Duration::from_ns(mean.saturating_mul(LONGER));
+            self.ends.clear();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +107,7 @@ mod tests {
             gave_out: None,
             warm_up_ns: warm_up.as_ns(),
             settled_ns: settled_ms.map(|ms| ms * 1_000_000),
+            end_ns: 0,
             halves_ratio: None,
             directory: std::path::PathBuf::new(),
             took_s: 1.0,
@@ -98,5 +134,27 @@ mod tests {
         }
         assert_eq!(warm_ups.next(long), Duration::from_ms(1800));
         assert_eq!(WarmUps::of(Some(Duration::ZERO)).next(long), Duration::ZERO);
+    }
+
+    /// Loads of 5 s whose last second differs get two more; an end of a hundredth is none, nor is one that a
+    /// third of the trials have.
+    #[test]
+    fn cool_downs_follow_what_half_of_the_trials_show() {
+        let (measured, warm_up) = (Duration::from_secs(4), Duration::from_secs(1));
+        let ending = |end_ms: u64| Observed {
+            end_ns: end_ms * 1_000_000,
+            ..observed(Some(0), warm_up, Validity::Valid)
+        };
+        let after = |ends_ms: &[u64]| {
+            let mut cool_downs = CoolDowns::default();
+            ends_ms.iter().for_each(|end_ms| cool_downs.note(&ending(*end_ms), measured));
+            cool_downs.next(measured)
+        };
+        assert_eq!(after(&[1000, 1000]), Duration::ZERO);
+        assert_eq!(after(&[1000, 500, 0]), Duration::from_ms(1000));
+        assert_eq!(after(&[50, 50, 50]), Duration::ZERO);
+        assert_eq!(after(&[1000, 0, 0, 1000, 0, 0]), Duration::ZERO);
+        // No longer than what is measured.
+        assert_eq!(after(&[1000; 12]), measured);
     }
 }
