@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::file::{File, FileItem};
 use crate::instant::UnixNs;
 use crate::limits::Limits;
-use crate::link::{self, Frame};
+use crate::link::{self, LinkPayload};
 use crate::options::Options;
 use crate::quic::QuicTable;
 use crate::segment::{self, IpContent};
@@ -151,10 +151,10 @@ fn handle_frame<S: Sink>(
         context.limits.packets_cut += 1;
     }
     let (offset, named) = match link::open(held.link_type, &held.bytes) {
-        Frame::Ip { offset, interface } => (offset, interface),
-        Frame::Other => return context.limits.packets_other += 1,
-        Frame::Short => return context.limits.packets_malformed += 1,
-        Frame::Unknown => {
+        LinkPayload::Ip { offset, interface } => (offset, interface),
+        LinkPayload::Other => return context.limits.packets_other += 1,
+        LinkPayload::Short => return context.limits.packets_malformed += 1,
+        LinkPayload::Unknown => {
             *context.limits.unknown_link_types.entry(held.link_type).or_default() += 1;
             return;
         }

@@ -5,28 +5,28 @@ use crate::http2;
 use crate::instant::UnixNs;
 use crate::secrets::Secrets;
 use crate::stream::{StreamContent, StreamOffset, StreamPiece};
-use crate::tls::{self, Said, Session, TlsCounts};
+use crate::tls::{self, ApplicationData, Session, TlsCounts};
 use crate::transaction::Transaction;
 use std::sync::Arc;
 
 /// A conversation of either version.
 #[derive(Debug)]
-pub(crate) enum Spoken {
+pub(crate) enum HttpConversation {
     Http1(Box<http::Conversation>),
     Http2(Box<http2::Conversation>),
-    Tls(Box<Secured>),
+    Tls(Box<TlsConversation>),
 }
 
 /// A conversation within a session of TLS.
 #[derive(Debug)]
-pub(crate) struct Secured {
+pub(crate) struct TlsConversation {
     session: Session,
     /// The conversation inside, once something was said.
-    inner: Option<Spoken>,
+    inner: Option<HttpConversation>,
     limits: HttpLimits,
 }
 
-impl Spoken {
+impl HttpConversation {
     /// The conversation that begins with `piece`, of the client or the server, at the beginning of its
     /// connection or in the middle. TLS is read where there are `secrets`.
     pub fn begin(
@@ -35,65 +35,67 @@ impl Spoken {
         piece: &StreamPiece<'_>,
         limits: HttpLimits,
         secrets: Option<&Arc<Secrets>>,
-    ) -> Spoken {
+    ) -> HttpConversation {
         if let (StreamContent::Bytes(bytes), Some(secrets)) = (piece.what, secrets)
             && from_start
             && by_client
             && tls::begins(bytes)
         {
             let session = Session::new(Arc::clone(secrets));
-            return Spoken::Tls(Box::new(Secured { session, inner: None, limits }));
+            return HttpConversation::Tls(Box::new(TlsConversation { session, inner: None, limits }));
         }
         match piece.what {
             StreamContent::Bytes(bytes) if from_start && http2::is_begun(bytes, by_client) => {
-                Spoken::Http2(Box::new(http2::Conversation::new(limits)))
+                HttpConversation::Http2(Box::new(http2::Conversation::new(limits)))
             }
-            _ => Spoken::Http1(Box::new(http::Conversation::new(from_start, limits))),
+            _ => HttpConversation::Http1(Box::new(http::Conversation::new(from_start, limits))),
         }
     }
 
     /// Takes in what the client sent.
     pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
         match self {
-            Spoken::Http1(http) => http.handle_request(piece),
-            Spoken::Http2(http) => http.handle_request(piece),
-            Spoken::Tls(secured) => secured.handle(true, piece, 0),
+            HttpConversation::Http1(http) => http.handle_request(piece),
+            HttpConversation::Http2(http) => http.handle_request(piece),
+            HttpConversation::Tls(secured) => secured.handle(true, piece, 0),
         }
     }
 
     /// Takes in what the server sent, in packets that acknowledge the client's direction up to `acked`.
     pub fn handle_reply(&mut self, piece: &StreamPiece<'_>, acked: StreamOffset) {
         match self {
-            Spoken::Http1(http) => http.handle_reply(piece, acked),
-            Spoken::Http2(http) => http.handle_reply(piece),
-            Spoken::Tls(secured) => secured.handle(false, piece, acked),
+            HttpConversation::Http1(http) => http.handle_reply(piece, acked),
+            HttpConversation::Http2(http) => http.handle_reply(piece),
+            HttpConversation::Tls(secured) => secured.handle(false, piece, acked),
         }
     }
 
     /// Requests so far.
     pub fn requests(&self) -> u32 {
         match self {
-            Spoken::Http1(http) => http.requests(),
-            Spoken::Http2(http) => http.requests(),
-            Spoken::Tls(secured) => secured.inner.as_ref().map_or(0, Spoken::requests),
+            HttpConversation::Http1(http) => http.requests(),
+            HttpConversation::Http2(http) => http.requests(),
+            HttpConversation::Tls(secured) => secured.inner.as_ref().map_or(0, HttpConversation::requests),
         }
     }
 
     /// The instant at which the server said that it takes no more requests.
     pub fn going_away(&self) -> Option<UnixNs> {
         match self {
-            Spoken::Http1(_) => None,
-            Spoken::Http2(http) => http.going_away(),
-            Spoken::Tls(secured) => secured.inner.as_ref().and_then(Spoken::going_away),
+            HttpConversation::Http1(_) => None,
+            HttpConversation::Http2(http) => http.going_away(),
+            HttpConversation::Tls(secured) => secured.inner.as_ref().and_then(HttpConversation::going_away),
         }
     }
 
     /// Counts of what could not be read.
     pub fn counts(&self) -> HttpCounts {
         match self {
-            Spoken::Http1(http) => http.counts(),
-            Spoken::Http2(http) => http.counts(),
-            Spoken::Tls(secured) => secured.inner.as_ref().map_or_else(HttpCounts::default, Spoken::counts),
+            HttpConversation::Http1(http) => http.counts(),
+            HttpConversation::Http2(http) => http.counts(),
+            HttpConversation::Tls(secured) => {
+                secured.inner.as_ref().map_or_else(HttpCounts::default, HttpConversation::counts)
+            }
         }
     }
 
@@ -101,26 +103,26 @@ impl Spoken {
     /// handshake was done.
     pub fn tls(&self) -> Option<(TlsCounts, Option<UnixNs>)> {
         match self {
-            Spoken::Http1(_) | Spoken::Http2(_) => None,
-            Spoken::Tls(secured) => Some((secured.session.counts(), secured.session.secured())),
+            HttpConversation::Http1(_) | HttpConversation::Http2(_) => None,
+            HttpConversation::Tls(secured) => Some((secured.session.counts(), secured.session.secured())),
         }
     }
 
     /// One direction was not captured at all: what seems not to be over may have been.
     pub fn doubt(&mut self) {
         match self {
-            Spoken::Http1(http) => http.doubt(),
-            Spoken::Http2(http) => http.doubt(),
-            Spoken::Tls(secured) => secured.inner.iter_mut().for_each(Spoken::doubt),
+            HttpConversation::Http1(http) => http.doubt(),
+            HttpConversation::Http2(http) => http.doubt(),
+            HttpConversation::Tls(secured) => secured.inner.iter_mut().for_each(HttpConversation::doubt),
         }
     }
 
     /// The next transaction that is over; if the connection `ended`, the next of all.
     pub fn poll_transaction(&mut self, connection: u32, ended: bool) -> Option<Transaction> {
         match self {
-            Spoken::Http1(http) => http.poll_transaction(connection, ended),
-            Spoken::Http2(http) => http.poll_transaction(connection, ended),
-            Spoken::Tls(secured) => {
+            HttpConversation::Http1(http) => http.poll_transaction(connection, ended),
+            HttpConversation::Http2(http) => http.poll_transaction(connection, ended),
+            HttpConversation::Tls(secured) => {
                 if ended {
                     secured.finish();
                 }
@@ -130,27 +132,32 @@ impl Spoken {
     }
 }
 
-impl Secured {
+impl TlsConversation {
     /// Takes in what an end sent.
     fn handle(&mut self, by_client: bool, piece: &StreamPiece<'_>, acked: StreamOffset) {
-        let Secured { session, inner, limits } = self;
+        let TlsConversation { session, inner, limits } = self;
         session.handle(by_client, piece, &mut |said| hear(inner, said, *limits, acked));
     }
 
     fn finish(&mut self) {
-        let Secured { session, inner, limits } = self;
+        let TlsConversation { session, inner, limits } = self;
         session.finish(&mut |said| hear(inner, said, *limits, 0));
     }
 }
 
 /// Hands what was said to the conversation, which it begins.
-fn hear(inner: &mut Option<Spoken>, said: Said<'_>, limits: HttpLimits, acked: StreamOffset) {
-    let Said { by_client, is_http2, piece } = said;
+fn hear(
+    inner: &mut Option<HttpConversation>,
+    said: ApplicationData<'_>,
+    limits: HttpLimits,
+    acked: StreamOffset,
+) {
+    let ApplicationData { by_client, is_http2, piece } = said;
     let spoken = match inner {
         Some(spoken) => spoken,
         None if piece.what == StreamContent::Fin => return,
-        None if is_http2 => inner.insert(Spoken::Http2(Box::new(http2::Conversation::new(limits)))),
-        None => inner.insert(Spoken::begin(true, by_client, &piece, limits, None)),
+        None if is_http2 => inner.insert(HttpConversation::Http2(Box::new(http2::Conversation::new(limits)))),
+        None => inner.insert(HttpConversation::begin(true, by_client, &piece, limits, None)),
     };
     match by_client {
         true => spoken.handle_request(&piece),

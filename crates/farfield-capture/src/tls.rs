@@ -11,4 +11,4 @@ pub(crate) mod keys;
 mod records;
 mod session;
 
-pub(crate) use session::{Said, Session, TlsCounts, begins};
+pub(crate) use session::{ApplicationData, Session, TlsCounts, begins};

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::options::Options;
 use crate::rebuild::Sink;
 use crate::segment::{Checksum, Segment};
-use crate::spoken::Spoken;
+use crate::spoken::HttpConversation;
 use crate::stream::{DirectionContext, Stream, StreamPiece};
 use farfield_wire::TcpFlags;
 use std::net::SocketAddr;
@@ -58,7 +58,7 @@ pub(crate) struct Tracked {
     client: Option<usize>,
     streams: [Stream; 2],
     recent: [Recent; 2],
-    http: Option<Box<Spoken>>,
+    http: Option<Box<HttpConversation>>,
     /// Transactions, once the conversation is over.
     requests: Option<u32>,
     going_away: Option<UnixNs>,
@@ -238,7 +238,8 @@ impl Tracked {
         let secrets = context.options.secrets.as_ref();
         let mut read = |by: usize, piece: &StreamPiece<'_>, acked| {
             let Some(client) = client.filter(|_| !over) else { return };
-            let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits, secrets));
+            let begin =
+                || Box::new(HttpConversation::begin(from_start, by == client, piece, http_limits, secrets));
             let http = http.get_or_insert_with(begin);
             if by == client { http.handle_request(piece) } else { http.handle_reply(piece, acked) }
         };

@@ -62,7 +62,7 @@ pub(crate) struct ReadMessage {
 
 /// Something that a direction came to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Turn {
+pub(crate) enum MessageEvent {
     /// A message begins.
     Begins(ReadMessage),
     /// It is whole.
@@ -73,7 +73,7 @@ pub(crate) enum Turn {
 
 /// The frames of one direction.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(crate) struct MessageReader {
     head: Vec<u8>,
     /// The frame whose payload comes: bytes left, whether it is of a message or a Close, and whether it ends
     /// that.
@@ -90,9 +90,9 @@ enum MessageKind {
     Other,
 }
 
-impl Frames {
+impl MessageReader {
     /// Takes what comes next, at `at`.
-    pub fn take(&mut self, body: Body<'_>, at: UnixNs, tell: &mut impl FnMut(Turn)) {
+    pub fn take(&mut self, body: Body<'_>, at: UnixNs, tell: &mut impl FnMut(MessageEvent)) {
         let (mut bytes, mut unknown) = match body {
             Body::Known(bytes) => (bytes, 0),
             Body::Unknown(count) => (&[][..], count),
@@ -101,7 +101,7 @@ impl Frames {
             let Some((left, kind, is_final)) = self.frame else {
                 let Some((byte, rest)) = bytes.split_first() else {
                     self.is_lost = true;
-                    return tell(Turn::Lost);
+                    return tell(MessageEvent::Lost);
                 };
                 bytes = rest;
                 self.head.push(*byte);
@@ -119,19 +119,19 @@ impl Frames {
         }
     }
 
-    fn read_head(&mut self, at: UnixNs, tell: &mut impl FnMut(Turn)) {
+    fn read_head(&mut self, at: UnixNs, tell: &mut impl FnMut(MessageEvent)) {
         let parsed = FrameHeader::parse(&mut Cursor::new(&self.head[..]));
         let (header, length) = match parsed {
             Ok(Some(found)) => found,
             Ok(None) if self.head.len() < HEAD_MAX => return,
             Ok(None) | Err(_) => {
                 self.is_lost = true;
-                return tell(Turn::Lost);
+                return tell(MessageEvent::Lost);
             }
         };
         if length >> 63 != 0 {
             self.is_lost = true;
-            return tell(Turn::Lost);
+            return tell(MessageEvent::Lost);
         }
         let wire_bytes = self.head.len() as u64 + length;
         self.head.clear();
@@ -146,13 +146,13 @@ impl Frames {
             }
             OpCode::Data(_) => {
                 self.message = Some(begun);
-                tell(Turn::Begins(begun));
+                tell(MessageEvent::Begins(begun));
                 MessageKind::Message
             }
             OpCode::Control(Control::Close) => {
                 let close = ReadMessage { is_close: true, ..begun };
                 self.close = Some(close);
-                tell(Turn::Begins(close));
+                tell(MessageEvent::Begins(close));
                 MessageKind::Close
             }
             OpCode::Control(_) => MessageKind::Other,
@@ -163,7 +163,7 @@ impl Frames {
         }
     }
 
-    fn end_frame(&mut self, kind: MessageKind, is_final: bool, tell: &mut impl FnMut(Turn)) {
+    fn end_frame(&mut self, kind: MessageKind, is_final: bool, tell: &mut impl FnMut(MessageEvent)) {
         self.frame = None;
         let ended = match kind {
             MessageKind::Message if is_final => self.message.take(),
@@ -171,7 +171,7 @@ impl Frames {
             MessageKind::Message | MessageKind::Other => None,
         };
         if let Some(message) = ended {
-            tell(Turn::Ends(message));
+            tell(MessageEvent::Ends(message));
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct CapturePlan {
 
 /// A packet that was seen.
 #[derive(Debug, Clone)]
-pub struct Captured {
+pub struct CapturedPacket {
     /// The instant at which it was meant to pass; for packets from the server, at which they did.
     pub at: Instant,
     /// The interface: 0 is the gateway, then come the plan's clients in order.
@@ -59,12 +59,12 @@ impl CaptureFilter {
 
 /// A shard's capturing.
 #[derive(Debug)]
-pub(crate) struct Tap {
+pub(crate) struct ShardCapture {
     gateway: bool,
     /// Interfaces by the clients' numbers.
     interfaces: BTreeMap<u32, u32>,
     filter: CaptureFilter,
-    pub seen: Vec<Captured>,
+    pub seen: Vec<CapturedPacket>,
 }
 
 /// The place at which a packet is seen.
@@ -74,10 +74,10 @@ pub(crate) enum CapturePoint {
     Client,
 }
 
-impl Tap {
-    pub fn new(plan: &CapturePlan) -> Tap {
+impl ShardCapture {
+    pub fn new(plan: &CapturePlan) -> ShardCapture {
         let interfaces = plan.clients.iter().zip(1..).map(|(client, interface)| (*client, interface));
-        Tap {
+        ShardCapture {
             gateway: plan.gateway,
             interfaces: interfaces.collect(),
             filter: CaptureFilter::of(plan),
@@ -103,7 +103,7 @@ impl Tap {
             },
         };
         if self.filter.keeps(number, packet) {
-            self.seen.push(Captured { at, interface, outbound, packet: packet.clone() });
+            self.seen.push(CapturedPacket { at, interface, outbound, packet: packet.clone() });
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
 use crate::edge::NetworkEdge;
 use crate::flight::{Flight, FlightContents};
-use crate::forward::{Ahead, Forward, On, Way};
+use crate::forward::{Forward, NextFlight, NextStage, PacketPath};
 use crate::hosts::EmulatedHosts;
 use crate::lag::Lag;
 use crate::link_counts::counters_of;
-use crate::links::{At, Beyond, ShardLinks};
+use crate::links::{LinkPosition, ShardLinks, ShardScope};
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::records::UserRecords;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct ClientSide {
     /// Time, events and packets under way.
-    pub transit: Transit<ClientSlot, At, ClientEvent>,
+    pub transit: Transit<ClientSlot, LinkPosition, ClientEvent>,
     /// Links: clients' own, and shared ones where the shard is alone.
     pub links: ShardLinks,
     /// Emulated hosts: clients, their ports and sockets, upcalls for users.
@@ -48,13 +48,13 @@ pub(crate) struct ClientSide {
 
 impl ClientSide {
     /// The side of a shard's clients.
-    pub fn new(plan: Arc<NetworkPlan>, seed: Seed, share: ClientShare, beyond: Beyond) -> ClientSide {
+    pub fn new(plan: Arc<NetworkPlan>, seed: Seed, share: ClientShare, beyond: ShardScope) -> ClientSide {
         let mut transit = Transit::new(Arc::clone(&plan));
         let own = plan.moves.iter().enumerate().filter(|(_, own)| share.has(own.client));
         for (place, own) in own.filter(|(_, own)| own.at < Instant::MAX) {
             transit.wheel.schedule(own.at, SideEvent::Other(ClientEvent::Move(place as u32)));
         }
-        if beyond == Beyond::Everything {
+        if beyond == ShardScope::Everything {
             transit.begin_cross(CrossFlows::of(&plan, seed, |_| true));
             transit.links = counters_of(&plan);
         }
@@ -198,14 +198,14 @@ impl ClientSide {
 
 impl Forward for ClientSide {
     type Client = ClientSlot;
-    type Link = At;
+    type Link = LinkPosition;
     type Other = ClientEvent;
 
-    fn transit(&self) -> &Transit<ClientSlot, At, ClientEvent> {
+    fn transit(&self) -> &Transit<ClientSlot, LinkPosition, ClientEvent> {
         &self.transit
     }
 
-    fn transit_mut(&mut self) -> &mut Transit<ClientSlot, At, ClientEvent> {
+    fn transit_mut(&mut self) -> &mut Transit<ClientSlot, LinkPosition, ClientEvent> {
         &mut self.transit
     }
 
@@ -222,32 +222,32 @@ impl Forward for ClientSide {
         usize::from(self.links.lane(class, up).stages)
     }
 
-    fn holds(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
+    fn holds(&self, flight: &Flight<ClientSlot>, way: &PacketPath) -> bool {
         self.links.hold(flight, way)
     }
 
-    fn advance(&mut self, flight: Flight<ClientSlot>, way: &Way) -> On<ClientSlot> {
+    fn advance(&mut self, flight: Flight<ClientSlot>, way: &PacketPath) -> NextFlight<ClientSlot> {
         if !self.holds(&flight, way) {
             self.cross(flight, self.transit.now);
             return None;
         }
         match self.ahead(&flight, way) {
-            Ahead::Own { node, hop } => {
+            NextStage::Own { node, hop } => {
                 let flight = self.pass(flight, node)?;
                 let Flight { client, up, .. } = flight;
-                self.enter(flight, way, node, At::Own { client, up, hop })
+                self.enter(flight, way, node, LinkPosition::Own { client, up, hop })
             }
-            Ahead::Hop { node, hop: HopPlan { link, .. } } => {
+            NextStage::Hop { node, hop: HopPlan { link, .. } } => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
-                    Some(link) => self.enter(flight, way, node, At::Shared(link)),
+                    Some(link) => self.enter(flight, way, node, LinkPosition::Shared(link)),
                     None => {
                         flight.stage += 1;
                         Some(flight)
                     }
                 }
             }
-            Ahead::Receiver => {
+            NextStage::Receiver => {
                 if flight.up {
                     self.depart(flight);
                 } else {
@@ -264,34 +264,34 @@ impl Forward for ClientSide {
     }
 
     #[inline]
-    fn mtu(&self, at: At) -> Mtu {
+    fn mtu(&self, at: LinkPosition) -> Mtu {
         self.links.mtu(&self.hosts.clients, at)
     }
 
     #[inline]
-    fn closure(&self, at: At) -> Option<&Closure> {
+    fn closure(&self, at: LinkPosition) -> Option<&Closure> {
         self.links.closure(&self.hosts.clients, at)
     }
 
-    fn shared_link(link: SharedLinkId) -> At {
-        At::Shared(link)
+    fn shared_link(link: SharedLinkId) -> LinkPosition {
+        LinkPosition::Shared(link)
     }
 
-    fn as_shared(at: At) -> Option<SharedLinkId> {
+    fn as_shared(at: LinkPosition) -> Option<SharedLinkId> {
         match at {
-            At::Shared(link) => Some(link),
-            At::Own { .. } => None,
+            LinkPosition::Shared(link) => Some(link),
+            LinkPosition::Own { .. } => None,
         }
     }
 
-    fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {
+    fn offer(&mut self, flight: &Flight<ClientSlot>, at: LinkPosition) -> Fate {
         let ClientSide { transit, links, hosts, .. } = self;
         let hop = match at {
-            At::Shared(link) => {
+            LinkPosition::Shared(link) => {
                 let id = || hosts.clients[flight.client].number;
                 return links.shared_mut(link).offer(transit, id, flight);
             }
-            At::Own { hop, .. } => hop,
+            LinkPosition::Own { hop, .. } => hop,
         };
         let lends = links.lane(hosts.clients[flight.client].class, flight.up).lends;
         let (client, losses) = match flight.port().filter(|_| lends) {
@@ -302,7 +302,7 @@ impl Forward for ClientSide {
         links.offer_own(transit, client, losses.unwrap_or(&mut none), flight, hop)
     }
 
-    fn wire(&mut self, at: At) -> Option<&mut Wire> {
+    fn wire(&mut self, at: LinkPosition) -> Option<&mut Wire> {
         self.links.wire(&mut self.hosts.clients, at)
     }
 }

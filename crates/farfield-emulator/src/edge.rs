@@ -1,7 +1,7 @@
 //! The edge of a shard's network: the gateway to servers, models of servers and real hosts beside emulated
 //! ones, and the capture of what passes there.
 
-use crate::capture::{CapturePlan, CapturePoint, Captured, Tap};
+use crate::capture::{CapturePlan, CapturePoint, CapturedPacket, ShardCapture};
 use crate::directory::Directory;
 use crate::models::Models;
 use crate::packet::Packet;
@@ -25,7 +25,7 @@ pub(crate) struct NetworkEdge {
     /// Clients that are real hosts; absent where all are emulated.
     real_hosts: Option<Box<RealHosts>>,
     pub lets_whole: LetsWhole,
-    tap: Option<Box<Tap>>,
+    tap: Option<Box<ShardCapture>>,
     /// The seed of models.
     seed: Seed,
 }
@@ -57,7 +57,7 @@ impl NetworkEdge {
 
     /// Captures packets from now on.
     pub fn capture(&mut self, plan: &CapturePlan) {
-        self.tap = Some(Box::new(Tap::new(plan)));
+        self.tap = Some(Box::new(ShardCapture::new(plan)));
     }
 
     pub fn is_captured(&self) -> bool {
@@ -65,7 +65,7 @@ impl NetworkEdge {
     }
 
     /// Takes the packets that were captured, in order.
-    pub fn take_captured(&mut self) -> Vec<Captured> {
+    pub fn take_captured(&mut self) -> Vec<CapturedPacket> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
     }
 

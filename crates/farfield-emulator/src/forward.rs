@@ -23,7 +23,7 @@ use farfield_wire::{Addresses, IcmpError};
 
 /// The next stage of a packet, with the node that it is at, unless that is its sender's own host.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ahead {
+pub(crate) enum NextStage {
     /// A link of the client's own.
     Own { node: Option<NodePlan>, hop: u8 },
     /// A hop of its route.
@@ -34,7 +34,7 @@ pub(crate) enum Ahead {
 
 /// The way of a packet, in its direction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct PacketPath {
     route: u32,
     /// Stages of its client's own links.
     own: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Way {
     hops: usize,
 }
 
-impl Way {
+impl PacketPath {
     /// True if a hop of its route is the next before the packet.
     pub fn is_at_shared<C>(&self, flight: &Flight<C>) -> bool {
         let stage = usize::from(flight.stage);
@@ -62,7 +62,7 @@ impl Way {
 }
 
 /// A packet that goes on without time passing, if it does.
-pub(crate) type On<C> = Option<Flight<C>>;
+pub(crate) type NextFlight<C> = Option<Flight<C>>;
 
 /// A side of the network, as packets go through it.
 pub(crate) trait Forward {
@@ -87,10 +87,10 @@ pub(crate) trait Forward {
     fn own_stages(&self, class: u16, up: bool) -> usize;
 
     /// True if what lies before the packet is on this side.
-    fn holds(&self, flight: &Flight<Self::Client>, way: &Way) -> bool;
+    fn holds(&self, flight: &Flight<Self::Client>, way: &PacketPath) -> bool;
 
     /// Takes the packet through what lies before it, or hands it to the side that has that.
-    fn advance(&mut self, flight: Flight<Self::Client>, way: &Way) -> On<Self::Client>;
+    fn advance(&mut self, flight: Flight<Self::Client>, way: &PacketPath) -> NextFlight<Self::Client>;
 
     /// Hands the packet to the side that its next stage is on, where it is to be at `at`.
     fn cross(&mut self, flight: Flight<Self::Client>, at: Instant);
@@ -165,7 +165,7 @@ pub(crate) trait Forward {
 
     /// The way of a packet, whichever of its stages it is at, damaged or not. To look it up touches the
     /// client, its class and its route, so an event does it once.
-    fn way(&self, flight: &Flight<Self::Client>) -> Way {
+    fn way(&self, flight: &Flight<Self::Client>) -> PacketPath {
         let (route, class) = self.route_of(flight.client);
         let network = &self.transit().plan;
         let far = flight.server();
@@ -179,7 +179,7 @@ pub(crate) trait Forward {
         };
         let plan = &network.routes[route as usize];
         let hops = if flight.up { plan.up.len() } else { plan.down.len() };
-        Way { route, own, hops }
+        PacketPath { route, own, hops }
     }
 
     /// The number of a packet's server.
@@ -189,31 +189,34 @@ pub(crate) trait Forward {
     }
 
     /// The next stage of a packet.
-    fn ahead(&self, flight: &Flight<Self::Client>, way: &Way) -> Ahead {
+    fn ahead(&self, flight: &Flight<Self::Client>, way: &PacketPath) -> NextStage {
         let route = &self.transit().plan.routes[way.route as usize];
         let stage = usize::from(flight.stage);
         if flight.up {
             let Some(index) = stage.checked_sub(way.own) else {
-                return Ahead::Own { node: None, hop: flight.stage };
+                return NextStage::Own { node: None, hop: flight.stage };
             };
             let node = if index == 0 { route.edge() } else { route.up[index - 1].to };
-            route.up.get(index).map_or(Ahead::Receiver, |hop| Ahead::Hop { node: Some(node), hop: *hop })
+            route
+                .up
+                .get(index)
+                .map_or(NextStage::Receiver, |hop| NextStage::Hop { node: Some(node), hop: *hop })
         } else {
             let node = stage.checked_sub(1).map(|before| route.down[before.min(way.hops - 1)].to);
             if let Some(hop) = route.down.get(stage) {
-                return Ahead::Hop { node, hop: *hop };
+                return NextStage::Hop { node, hop: *hop };
             }
             let hop = stage - way.hops;
             if hop >= way.own {
-                return Ahead::Receiver;
+                return NextStage::Receiver;
             }
             // Between a client's own links stands no node that counts.
-            Ahead::Own { node: node.filter(|_| hop == 0), hop: hop as u8 }
+            NextStage::Own { node: node.filter(|_| hop == 0), hop: hop as u8 }
         }
     }
 
     /// Takes a packet over a node; `None` if the node does not let it on.
-    fn pass(&mut self, mut flight: Flight<Self::Client>, node: Option<NodePlan>) -> On<Self::Client> {
+    fn pass(&mut self, mut flight: Flight<Self::Client>, node: Option<NodePlan>) -> NextFlight<Self::Client> {
         let Some(node) = node else { return Some(flight) };
         match node.kind.pass(flight.ttl()) {
             Passing::On(ttl) => {
@@ -234,10 +237,10 @@ pub(crate) trait Forward {
     fn enter(
         &mut self,
         flight: Flight<Self::Client>,
-        way: &Way,
+        way: &PacketPath,
         node: Option<NodePlan>,
         link: Self::Link,
-    ) -> On<Self::Client> {
+    ) -> NextFlight<Self::Client> {
         let now = self.transit().now;
         if let Some(answer) = self.closure(link).and_then(|closure| closure.at(now)) {
             self.count_refused(&flight, link);
@@ -312,10 +315,10 @@ pub(crate) trait Forward {
     fn settle(
         &mut self,
         mut flight: Flight<Self::Client>,
-        way: &Way,
+        way: &PacketPath,
         link: Self::Link,
         fate: Fate,
-    ) -> On<Self::Client> {
+    ) -> NextFlight<Self::Client> {
         if let Some(counts) = self.counts(link) {
             counts.count(flight.packets(), flight.bytes(), &fate);
         }
@@ -359,7 +362,7 @@ pub(crate) trait Forward {
     }
 
     /// Lets a packet go on its way at `at`, on this side or on the next.
-    fn go_on_at(&mut self, flight: Flight<Self::Client>, way: &Way, at: Instant) {
+    fn go_on_at(&mut self, flight: Flight<Self::Client>, way: &PacketPath, at: Instant) {
         if self.holds(&flight, way) {
             self.transit_mut().schedule(at, flight);
         } else {
@@ -403,7 +406,7 @@ pub(crate) trait Forward {
     fn refuse(&mut self, flight: Flight<Self::Client>, node: Option<NodePlan>, error: IcmpError) {
         let Flight { client, up, .. } = flight;
         let Some(node) = node.filter(|node| *node != NodePlan::SERVER) else { return };
-        let (server, Way { route, .. }) = (self.server_of(&flight), self.way(&flight));
+        let (server, PacketPath { route, .. }) = (self.server_of(&flight), self.way(&flight));
         let sender = flight.sender();
         let packet = self.packet_of(flight);
         let from = node.address(&packet.addresses);

@@ -15,7 +15,7 @@ mod servers;
 pub use block::{Block, BlockError};
 pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
-pub use placed::{PLACED_MOST, Placed, PlacedError};
+pub use placed::{PLACED_MOST, PlacedError, PlacedHosts};
 pub use places::{GraphPlaces, Places};
 
 use crate::plan::{
@@ -71,7 +71,7 @@ pub struct Bottleneck {
 
 /// Parameters of the network as a whole.
 #[derive(Debug, Clone, Copy)]
-pub struct Frame {
+pub struct LayoutSettings {
     /// Clients.
     pub clients: NonZeroU32,
     /// Shards that they are dealt out over by number.
@@ -256,11 +256,11 @@ impl LayoutError {
 pub fn lay_out(
     classes: Vec<Class>,
     bottleneck: Option<Bottleneck>,
-    frame: Frame,
+    settings: LayoutSettings,
 ) -> Result<Layout, LayoutError> {
     check_weights(&classes)?;
     let weights: Vec<f64> = classes.iter().map(|class| class.weight).collect();
-    let member_of = with_doubles(&classes, deal(&weights, frame.clients.get()));
+    let member_of = with_doubles(&classes, deal(&weights, settings.clients.get()));
     let edges = 0..classes.len() as u32;
     let routes = edges.clone().map(|id| match &bottleneck {
         None => RoutePlan::direct(id),
@@ -276,7 +276,7 @@ pub fn lay_out(
         }
     };
     let route_of = |_: u32, class: u16| u32::from(class);
-    finish(classes, member_of, route_of, routes, shared, nodes, frame)
+    finish(classes, member_of, route_of, routes, shared, nodes, settings)
 }
 
 /// Links 0 (up) and 1 (down) between the edge and the router `core`, which stands before the server.
@@ -323,10 +323,11 @@ fn finish(
     routes: Vec<RoutePlan>,
     shared: Vec<(LinkName, Arc<LinkModel>)>,
     nodes: Vec<String>,
-    frame: Frame,
+    settings: LayoutSettings,
 ) -> Result<Layout, LayoutError> {
-    check_shards(frame)?;
-    let Addressing { first, ranks, clients_v4, clients_v6 } = addresses::assign(&classes, &member_of, frame)?;
+    check_shards(settings)?;
+    let Addressing { first, ranks, clients_v4, clients_v6 } =
+        addresses::assign(&classes, &member_of, settings)?;
     let moves = moves_of(&classes, &member_of);
     let plan = |(class, of): (usize, Class)| class_plan(class, of, first[class]);
     let classes: Vec<ClassPlan> = classes.into_iter().enumerate().map(plan).collect::<Result<_, _>>()?;
@@ -338,7 +339,7 @@ fn finish(
     let clients: Arc<[ClientPlan]> = member_of.into_iter().zip(ranks).enumerate().map(client).collect();
     let (models, links) = shared.into_iter().map(|(name, model)| (model, name)).unzip();
     let network = NetworkPlan {
-        servers: frame.servers,
+        servers: settings.servers,
         classes,
         routes,
         shared: models,
@@ -362,8 +363,8 @@ fn moves_of(classes: &[Class], member_of: &[u16]) -> Vec<MovePlan> {
     moving.map(|(number, _)| MovePlan { client: ClientId::at(number), at: Instant::MAX }).collect()
 }
 
-fn check_shards(frame: Frame) -> Result<(), LayoutError> {
-    let (clients, shards) = (frame.clients.get(), frame.shards.get());
+fn check_shards(settings: LayoutSettings) -> Result<(), LayoutError> {
+    let (clients, shards) = (settings.clients.get(), settings.shards.get());
     if clients.is_multiple_of(shards) {
         return Ok(());
     }

@@ -59,7 +59,7 @@ mod transit;
 mod transport;
 mod upcalls;
 
-pub use capture::{CaptureFilter, CapturePlan, Captured};
+pub use capture::{CaptureFilter, CapturePlan, CapturedPacket};
 pub use cross_traffic::{CrossCounts, CrossFlow};
 pub use directory::Directory;
 pub use farfield_model::ServerPlan;

@@ -8,7 +8,7 @@ use crate::client::{Client, Lane, OwnLink, Wire};
 use crate::client_event::ClientEvent;
 use crate::clients::ClientTable;
 use crate::flight::Flight;
-use crate::forward::Way;
+use crate::forward::PacketPath;
 use crate::plan::NetworkPlan;
 use crate::shared::links_of;
 use crate::slots::{ClientSlot, SharedLinkId};
@@ -20,7 +20,7 @@ use farfield_wire::Ecn;
 
 /// The sides of the network that a shard has beside its clients and their own links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub(crate) enum ShardScope {
     /// Nothing: packets for the server leave at the edge.
     Nothing,
     /// The gateway: packets cross to shared links and back.
@@ -31,7 +31,7 @@ pub(crate) enum Beyond {
 
 /// A link of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum LinkPosition {
     Shared(SharedLinkId),
     Own { client: ClientSlot, up: bool, hop: u8 },
 }
@@ -39,7 +39,7 @@ pub(crate) enum At {
 /// The links of a shard.
 #[derive(Debug)]
 pub(crate) struct ShardLinks {
-    beyond: Beyond,
+    beyond: ShardScope,
     /// For each class, its clients' own links up and down.
     lanes: Box<[(Lane, Lane)]>,
     /// Packets that wait before clients' own links.
@@ -50,27 +50,27 @@ pub(crate) struct ShardLinks {
 
 impl ShardLinks {
     /// The links of `plan` that a shard with `beyond` has, idle.
-    pub fn new(plan: &NetworkPlan, seed: Seed, beyond: Beyond) -> ShardLinks {
+    pub fn new(plan: &NetworkPlan, seed: Seed, beyond: ShardScope) -> ShardLinks {
         ShardLinks {
             beyond,
             lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
             lines: PlainBacklogs::default(),
-            shared: if beyond == Beyond::Everything { links_of(plan, seed) } else { Box::default() },
+            shared: if beyond == ShardScope::Everything { links_of(plan, seed) } else { Box::default() },
         }
     }
 
     /// True if packets cross to the shared links of another thread, and back.
     pub fn cross_to_shared(&self) -> bool {
-        self.beyond == Beyond::Gateway
+        self.beyond == ShardScope::Gateway
     }
 
     /// True if what lies ahead of the packet is here.
     #[inline]
-    pub fn hold(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
+    pub fn hold(&self, flight: &Flight<ClientSlot>, way: &PacketPath) -> bool {
         match self.beyond {
-            Beyond::Everything => true,
-            Beyond::Gateway => !way.is_at_shared(flight),
-            Beyond::Nothing => !way.is_at_shared(flight) && !way.is_at_server(flight),
+            ShardScope::Everything => true,
+            ShardScope::Gateway => !way.is_at_shared(flight),
+            ShardScope::Nothing => !way.is_at_shared(flight) && !way.is_at_server(flight),
         }
     }
 
@@ -82,10 +82,10 @@ impl ShardLinks {
     }
 
     #[inline]
-    pub fn mtu(&self, clients: &ClientTable, at: At) -> Mtu {
+    pub fn mtu(&self, clients: &ClientTable, at: LinkPosition) -> Mtu {
         match at {
-            At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
-            At::Own { client, up, hop } => {
+            LinkPosition::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
+            LinkPosition::Own { client, up, hop } => {
                 let client = &clients[client];
                 let lane = || self.lane(client.class, up).mtu;
                 client.own(up).wire(hop).map_or_else(lane, |wire| wire.link.model().mtu_of_link())
@@ -95,10 +95,10 @@ impl ShardLinks {
 
     /// Times at which a link takes no packets, if there are any.
     #[inline]
-    pub fn closure<'a>(&'a self, clients: &'a ClientTable, at: At) -> Option<&'a Closure> {
+    pub fn closure<'a>(&'a self, clients: &'a ClientTable, at: LinkPosition) -> Option<&'a Closure> {
         match at {
-            At::Shared(link) => self.shared[link.index()].link.model().closure(),
-            At::Own { client, up, hop } => {
+            LinkPosition::Shared(link) => self.shared[link.index()].link.model().closure(),
+            LinkPosition::Own { client, up, hop } => {
                 let client = &clients[client];
                 let lane = || self.lane(client.class, up).closure.as_ref();
                 client.own(up).wire(hop).map_or_else(lane, |wire| wire.link.model().closure())
@@ -107,10 +107,10 @@ impl ShardLinks {
     }
 
     /// A link that packets may wait before; `None` for one that decides on each at once.
-    pub fn wire<'a>(&'a mut self, clients: &'a mut ClientTable, at: At) -> Option<&'a mut Wire> {
+    pub fn wire<'a>(&'a mut self, clients: &'a mut ClientTable, at: LinkPosition) -> Option<&'a mut Wire> {
         match at {
-            At::Shared(link) => Some(&mut self.shared[link.index()]),
-            At::Own { client, up, hop } => clients[client].own_mut(up).wire_mut(hop),
+            LinkPosition::Shared(link) => Some(&mut self.shared[link.index()]),
+            LinkPosition::Own { client, up, hop } => clients[client].own_mut(up).wire_mut(hop),
         }
     }
 
@@ -123,7 +123,7 @@ impl ShardLinks {
     #[inline]
     pub fn offer_own(
         &mut self,
-        transit: &Transit<ClientSlot, At, ClientEvent>,
+        transit: &Transit<ClientSlot, LinkPosition, ClientEvent>,
         client: &mut Client,
         losses: &mut Memory,
         flight: &Flight<ClientSlot>,

@@ -7,7 +7,7 @@
 //! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that
 //! an emulated host has no meaning for.
 
-use crate::capture::{CapturePlan, Captured};
+use crate::capture::{CapturePlan, CapturedPacket};
 use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
@@ -15,7 +15,7 @@ use crate::directory::Directory;
 use crate::forward::Forward;
 use crate::lag;
 use crate::lateness::Lateness;
-use crate::links::Beyond;
+use crate::links::ShardScope;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::real_hosts::RealHosts;
@@ -42,7 +42,7 @@ impl Router {
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
         let directory = Arc::new(Directory::new(&network));
         let mut side =
-            ClientSide::new(network, seed, ClientShare { shard: 0, shards: 1 }, Beyond::Everything);
+            ClientSide::new(network, seed, ClientShare { shard: 0, shards: 1 }, ShardScope::Everything);
         side.edge.seat(RealHosts::all());
         Router { directory, side }
     }
@@ -58,7 +58,7 @@ impl Router {
     }
 
     /// Takes the packets that were captured, in order.
-    pub fn take_captured(&mut self) -> Vec<Captured> {
+    pub fn take_captured(&mut self) -> Vec<CapturedPacket> {
         self.side.edge.take_captured()
     }
 

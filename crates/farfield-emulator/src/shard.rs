@@ -1,6 +1,6 @@
 //! A shard: users, and the clients' side of the network under them.
 
-use crate::capture::{CapturePlan, Captured};
+use crate::capture::{CapturePlan, CapturedPacket};
 use crate::client_event::ClientEvent;
 use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
@@ -10,7 +10,7 @@ use crate::forward::Forward;
 use crate::lag;
 use crate::lateness::Lateness;
 use crate::link_counts::LinkCounts;
-use crate::links::{At, Beyond};
+use crate::links::{LinkPosition, ShardScope};
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::real_hosts::RealHosts;
@@ -35,18 +35,18 @@ impl Shard {
     /// The shard of the users of `users` (whose worker it is, among as many shards), on their part of
     /// `network`.
     pub fn new(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
-        Shard::with(Beyond::Everything, network, directory, users)
+        Shard::with(ShardScope::Everything, network, directory, users)
     }
 
     /// A shard without shared links: packets that come to one are taken out ([`crossings`](Self::crossings)),
     /// and handed in ([`take`](Self::take)) behind the last one, by the owner of the
     /// [links](crate::SharedLinks).
     pub fn of_ends(network: Arc<NetworkPlan>, directory: Arc<Directory>, users: Plan) -> Shard {
-        Shard::with(Beyond::Gateway, network, directory, users)
+        Shard::with(ShardScope::Gateway, network, directory, users)
     }
 
     pub(crate) fn with(
-        beyond: Beyond,
+        beyond: ShardScope,
         network: Arc<NetworkPlan>,
         directory: Arc<Directory>,
         users: Plan,
@@ -62,7 +62,7 @@ impl Shard {
     }
 
     /// Takes the packets that were captured, in order.
-    pub fn take_captured(&mut self) -> Vec<Captured> {
+    pub fn take_captured(&mut self) -> Vec<CapturedPacket> {
         self.side.edge.take_captured()
     }
 
@@ -187,7 +187,7 @@ impl Shard {
     }
 
     /// The next event that is due by `wall`. Load that is due before the floor is put aside.
-    fn next_in_turn(&mut self, wall: Instant) -> Option<(Instant, SideEvent<At, ClientEvent>)> {
+    fn next_in_turn(&mut self, wall: Instant) -> Option<(Instant, SideEvent<LinkPosition, ClientEvent>)> {
         loop {
             let (due, event) = self.side.transit.next_due(wall)?;
             match event {

@@ -14,7 +14,7 @@
 use crate::client::Wire;
 use crate::cross_traffic::{CrossCounts, CrossFlows};
 use crate::flight::Flight;
-use crate::forward::{Ahead, Forward, On, Way};
+use crate::forward::{Forward, NextFlight, NextStage, PacketPath};
 use crate::lag;
 use crate::link_counts::{LinkCounts, counters_of};
 use crate::packet::{Packet, Tcp, Udp};
@@ -145,7 +145,7 @@ impl<O> Forward for SharedSide<O> {
         usize::from(if up { there } else { back })
     }
 
-    fn holds(&self, flight: &Flight<ClientId>, way: &Way) -> bool {
+    fn holds(&self, flight: &Flight<ClientId>, way: &PacketPath) -> bool {
         if way.is_at_shared(flight) {
             let is_far = !flight.up && flight.stage > 0;
             if is_far { self.extent.far } else { self.extent.near }
@@ -154,10 +154,10 @@ impl<O> Forward for SharedSide<O> {
         }
     }
 
-    fn advance(&mut self, flight: Flight<ClientId>, way: &Way) -> On<ClientId> {
+    fn advance(&mut self, flight: Flight<ClientId>, way: &PacketPath) -> NextFlight<ClientId> {
         let is_here = self.holds(&flight, way);
         match self.ahead(&flight, way) {
-            Ahead::Hop { node, hop: HopPlan { link, .. } } if is_here => {
+            NextStage::Hop { node, hop: HopPlan { link, .. } } if is_here => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
                     Some(link) => self.enter(flight, way, node, link),
@@ -167,7 +167,7 @@ impl<O> Forward for SharedSide<O> {
                     }
                 }
             }
-            Ahead::Receiver if is_here => {
+            NextStage::Receiver if is_here => {
                 self.arrived.push_back(flight);
                 None
             }

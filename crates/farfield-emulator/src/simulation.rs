@@ -36,7 +36,7 @@ use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_model::{ServerCounters, ServerPlan};
 use farfield_user::{EventPolicy, Flow, LoadEnd, Plan, Policy};
-pub use sink::{Batch, Remote, Sink, Standing};
+pub use sink::{Batch, Remote, SimulationGauges, Sink};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use window::Windows;

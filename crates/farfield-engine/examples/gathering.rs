@@ -6,7 +6,7 @@
 
 use farfield_base::{Duration, Part};
 use farfield_engine::rendezvous::{
-    GatherKey, GatherSettings, Gatherer, HandoutFile, Joining, Member, News, PartFigures,
+    GatherKey, GatherSettings, Gatherer, HandoutFile, JoinSettings, Member, News, PartFigures,
 };
 use farfield_engine::{StartSource, descriptors};
 use farfield_measure::Histogram;
@@ -117,7 +117,7 @@ fn parts(words: &[String]) {
     (1..3_000).for_each(|n| response.record_many(Duration::from_us(n * 333), n));
     thread::scope(|scope| {
         for _ in 0..count {
-            let joining = Joining {
+            let joining = JoinSettings {
                 address: address.clone(),
                 ticket: ticket.clone(),
                 part: None,

@@ -8,7 +8,7 @@ use crate::emulated::hosts::Hosts;
 use crate::plane::BesideProgram;
 use crate::shell::ShellError;
 use crate::shell::child;
-use crate::shell::ends::Inside;
+use crate::shell::ends::ProgramNamespace;
 use crate::shell::names::Resolver;
 use crate::shell::seat::ProgramEnvironment;
 use farfield_base::{Instant, Window};
@@ -32,14 +32,14 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Programs with their namespaces, before they run.
 #[derive(Debug, Default)]
-pub struct Beside {
-    insides: Vec<Inside>,
+pub struct BesidePrograms {
+    insides: Vec<ProgramNamespace>,
     programs: Vec<BesideProgram>,
     /// Names of servers and programs, each with its number as a far end.
     names: Vec<(String, u16)>,
 }
 
-impl Beside {
+impl BesidePrograms {
     /// Builds the namespace of each of `programs`, which know servers and one another by `names`.
     ///
     /// # Errors
@@ -49,10 +49,10 @@ impl Beside {
         names: Vec<(String, u16)>,
         server: &TestbedSpec,
         network: &NetworkPlan,
-    ) -> Result<Beside, TestbedError> {
-        let inside = |program: &BesideProgram| Inside::build(server, network, program.client);
+    ) -> Result<BesidePrograms, TestbedError> {
+        let inside = |program: &BesideProgram| ProgramNamespace::build(server, network, program.client);
         let insides = programs.iter().map(inside).collect::<Result<_, _>>()?;
-        Ok(Beside { insides, programs, names })
+        Ok(BesidePrograms { insides, programs, names })
     }
 
     /// True if there are none.
@@ -173,7 +173,7 @@ fn streams(number: usize, program: &BesideProgram, directory: Option<&Path>) -> 
 /// Programs that run. Dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct RunningPrograms<'a> {
-    beside: &'a Beside,
+    beside: &'a BesidePrograms,
     halt: Arc<AtomicBool>,
     shell_left: Arc<AtomicBool>,
     watcher: Option<JoinHandle<io::Result<Vec<Ending>>>>,
@@ -201,7 +201,10 @@ impl RunningPrograms<'_> {
     pub fn end(mut self) -> io::Result<Vec<ProgramStats>> {
         let endings = self.finish()?;
         let programs = self.beside.programs.iter().zip(&self.beside.insides).zip(endings).enumerate();
-        let stats = |(number, ((program, inside), ending)): (usize, ((&BesideProgram, &Inside), Ending))| {
+        let stats = |(number, ((program, inside), ending)): (
+            usize,
+            ((&BesideProgram, &ProgramNamespace), Ending),
+        )| {
             let code = ending.map(|(status, _)| code_of(status));
             ProgramStats {
                 class: program.class.clone(),

@@ -6,7 +6,7 @@
 
 use crate::plane::Capture;
 use farfield_base::{Duration, Instant};
-use farfield_emulator::Captured;
+use farfield_emulator::CapturedPacket;
 use farfield_files::create_private;
 use farfield_os::clock::thread_cpu;
 use farfield_os::processors;
@@ -50,7 +50,7 @@ pub(crate) struct CaptureCounts {
 /// A shard's sender to the writer.
 #[derive(Debug, Clone)]
 pub(crate) struct CaptureSender {
-    packets: Sender<Vec<Captured>>,
+    packets: Sender<Vec<CapturedPacket>>,
     backlog: Arc<Backlog>,
 }
 
@@ -65,13 +65,13 @@ struct Backlog {
 
 /// The memory that captured packets take. Data is shared with those who send and receive them, for as long
 /// as they do.
-fn memory_of(packets: &[Captured]) -> usize {
-    packets.iter().map(|captured| size_of::<Captured>() + captured.packet.bytes as usize).sum()
+fn memory_of(packets: &[CapturedPacket]) -> usize {
+    packets.iter().map(|captured| size_of::<CapturedPacket>() + captured.packet.bytes as usize).sum()
 }
 
 impl CaptureSender {
     /// Sends packets to the writer, or counts them as lost if too many wait for it.
-    pub fn push(&self, packets: Vec<Captured>) {
+    pub fn push(&self, packets: Vec<CapturedPacket>) {
         if packets.is_empty() {
             return;
         }
@@ -138,7 +138,7 @@ impl CaptureFile {
 fn write_all(
     mut writer: Writer<BufWriter<File>>,
     interfaces: u32,
-    packets: &Receiver<Vec<Captured>>,
+    packets: &Receiver<Vec<CapturedPacket>>,
     start: &OnceLock<u64>,
     backlog: &Backlog,
 ) -> io::Result<CaptureCounts> {
@@ -154,7 +154,7 @@ fn write_all(
             let _ = processors::set_normal();
         }
         let memory = memory_of(&batch);
-        for Captured { at, interface, outbound, packet } in batch {
+        for CapturedPacket { at, interface, outbound, packet } in batch {
             let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
             let at_unix_ns = start_unix_ns() + at.as_ns();
             let header =
@@ -189,12 +189,12 @@ mod tests {
     use farfield_emulator::Packet;
 
     /// An IPv4 packet of 1,500 bytes.
-    fn full_size() -> Captured {
+    fn full_size() -> CapturedPacket {
         let mut bytes = vec![0; 1500];
         bytes[0] = 0x45;
         bytes[2..4].copy_from_slice(&1500u16.to_be_bytes());
         let packet = Packet::raw(Bytes::from(bytes)).expect("a packet");
-        Captured { at: Instant::ZERO, interface: 0, outbound: true, packet }
+        CapturedPacket { at: Instant::ZERO, interface: 0, outbound: true, packet }
     }
 
     /// A writer that takes nothing: packets wait up to the bound, the rest is counted, and there is room

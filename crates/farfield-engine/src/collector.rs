@@ -9,7 +9,7 @@ mod processor;
 mod reports;
 mod side_files;
 
-use crate::machine::Worked;
+use crate::machine::ProcessorWork;
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
@@ -221,7 +221,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The work of processors in seconds that are set aside.
-    pub fn machine_aside(&self) -> Worked {
+    pub fn machine_aside(&self) -> ProcessorWork {
         self.gate.as_ref().map(Gate::machine_aside).unwrap_or_default()
     }
 

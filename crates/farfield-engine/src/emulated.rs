@@ -16,8 +16,8 @@ pub(crate) mod hosts;
 pub(crate) mod pickup;
 pub(crate) mod worker;
 
-use crate::beside::Beside;
-use crate::placement::{Placement, Requested};
+use crate::beside::BesidePrograms;
+use crate::placement::{Placement, PlacementRequest};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, OtherServer, Server};
 use crate::server_threads::ServerThreads;
 use farfield_base::Duration;
@@ -36,7 +36,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Emulated {
     /// Programs beside the users, whose namespaces are removed before the server's.
-    pub beside: Beside,
+    pub beside: BesidePrograms,
     /// Names for programs, each with its number as a far end.
     pub names: Vec<(String, u16)>,
     /// Clients and links.
@@ -218,7 +218,8 @@ impl EmulatedPlane {
         };
         let others = self.others.into_iter().map(|other| other.set_up(&placement, directory));
         let others = others.collect::<Result<_, _>>()?;
-        let beside = Beside::build(self.programs, self.names.clone(), &self.testbed, &self.network.plan)?;
+        let beside =
+            BesidePrograms::build(self.programs, self.names.clone(), &self.testbed, &self.network.plan)?;
         Ok(Emulated {
             beside,
             names: self.names,
@@ -253,8 +254,13 @@ impl EmulatedPlane {
         let server = if server_runs && !has_room { Vec::new() } else { server };
         let real_time = self.network.real_time && processors::may_be_real_time();
         let real_time = real_time && (has_room || !(server_runs && bound));
-        let asked =
-            Requested { shards: &self.network.processors, server: &server, receive, server_runs, real_time };
+        let asked = PlacementRequest {
+            shards: &self.network.processors,
+            server: &server,
+            receive,
+            server_runs,
+            real_time,
+        };
         Placement::choose(&processors, shards, asked)
     }
 }

@@ -90,7 +90,7 @@ struct Ticks {
 
 /// The work of processors in a stretch of time, or up to an instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Worked {
+pub(crate) struct ProcessorWork {
     /// The processors that this process may use.
     all: Ticks,
     /// Those that its workers may use.
@@ -105,10 +105,10 @@ pub(crate) struct MachineSeconds {
     of_workers: Vec<usize>,
     /// Processes of the server.
     server: Vec<u32>,
-    last: Worked,
+    last: ProcessorWork,
     /// Readings of seconds of which it is not decided yet whether they are set aside.
-    waiting: VecDeque<(Range<u64>, Worked)>,
-    aside: Worked,
+    waiting: VecDeque<(Range<u64>, ProcessorWork)>,
+    aside: ProcessorWork,
 }
 
 impl MachineSeconds {
@@ -121,17 +121,17 @@ impl MachineSeconds {
             false => workers.iter().map(|processor| *processor as usize).collect(),
         };
         let server = server.processes();
-        let (last, aside) = (Worked::default(), Worked::default());
+        let (last, aside) = (ProcessorWork::default(), ProcessorWork::default());
         let mut seconds =
             MachineSeconds { processors, of_workers, server, last, waiting: VecDeque::new(), aside };
         seconds.last = seconds.now()?;
         Some(seconds)
     }
 
-    fn now(&self) -> Option<Worked> {
+    fn now(&self) -> Option<ProcessorWork> {
         let text = system::read_text("/proc/stat").ok()?;
         let (farfield, server) = (process_cpu(), farfield_testbed::cpu_of(&self.server));
-        Some(Worked {
+        Some(ProcessorWork {
             all: Ticks::of(&text, &self.processors),
             of_workers: Ticks::of(&text, &self.of_workers),
             used: ProcessorTime { farfield, receive: Duration::ZERO, server },
@@ -149,7 +149,7 @@ impl MachineSeconds {
         self.now().map_or(0, |now| self.take(seconds, now))
     }
 
-    fn take(&mut self, seconds: Range<u64>, now: Worked) -> u64 {
+    fn take(&mut self, seconds: Range<u64>, now: ProcessorWork) -> u64 {
         let worked = now.since(&std::mem::replace(&mut self.last, now));
         if !seconds.is_empty() {
             self.waiting.push_back((seconds, worked));
@@ -170,22 +170,22 @@ impl MachineSeconds {
     }
 
     /// The work in seconds that are set aside.
-    pub fn aside(&self) -> Worked {
+    pub fn aside(&self) -> ProcessorWork {
         self.aside
     }
 }
 
-impl Worked {
-    fn since(&self, earlier: &Worked) -> Worked {
-        Worked {
+impl ProcessorWork {
+    fn since(&self, earlier: &ProcessorWork) -> ProcessorWork {
+        ProcessorWork {
             all: self.all.since(&earlier.all),
             of_workers: self.of_workers.since(&earlier.of_workers),
             used: self.used.since(earlier.used),
         }
     }
 
-    fn and(&self, other: &Worked) -> Worked {
-        Worked {
+    fn and(&self, other: &ProcessorWork) -> ProcessorWork {
+        ProcessorWork {
             all: self.all.and(&other.all),
             of_workers: self.of_workers.and(&other.of_workers),
             used: self.used.and(other.used),
@@ -236,13 +236,13 @@ impl MachineBefore {
         stats: &mut EngineStats,
         server: ServerHere<'_>,
         receive_cpu: Duration,
-        aside: &Worked,
+        aside: &ProcessorWork,
     ) {
         let Ok(text) = system::read_text("/proc/stat") else { return };
         let used = ProcessorTime::read(server, receive_cpu).since(self.used);
         let ticks =
             |processors: &[usize]| Ticks::of(&text, processors).since(&Ticks::of(&self.stat, processors));
-        let whole = Worked { all: ticks(&self.processors), of_workers: ticks(&self.of_workers), used };
+        let whole = ProcessorWork { all: ticks(&self.processors), of_workers: ticks(&self.of_workers), used };
         let left = whole.since(aside);
         if left.all.all == 0 {
             return;
@@ -410,15 +410,15 @@ mod tests {
             let others = if second >= 4 { 100 } else { 0 };
             let all = Ticks { all: 200 * second, busy: 50 * second + others, stolen: others / 10 };
             let used = ProcessorTime { farfield: ticks.times(50 * second), ..ProcessorTime::default() };
-            Worked { all, of_workers: all, used }
+            ProcessorWork { all, of_workers: all, used }
         };
         let mut seconds = MachineSeconds {
             processors: vec![0, 1],
             of_workers: vec![0, 1],
             server: Vec::new(),
-            last: Worked::default(),
+            last: ProcessorWork::default(),
             waiting: VecDeque::new(),
-            aside: Worked::default(),
+            aside: ProcessorWork::default(),
         };
         seconds.take(0..0, up_to(1));
         // The collector came late for the first two.

@@ -53,7 +53,7 @@ pub(crate) struct Meters {
     /// Stalls of the worker so far.
     pub stalls: Stalls,
     /// The worker's time in seconds that are set aside.
-    aside: Aside,
+    aside: ExcludedTime,
     /// The record of disturbed seconds, if they are set aside.
     shared: Option<Arc<SharedSeconds>>,
     disturbed: Tenths,
@@ -82,7 +82,7 @@ pub(crate) struct Stalls {
 
 /// A worker's time and processor time in seconds that are set aside.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Aside {
+pub(crate) struct ExcludedTime {
     pub wall: Duration,
     pub cpu: Duration,
     pub waited: Duration,
@@ -130,7 +130,7 @@ impl Meters {
             slept: Duration::ZERO,
             window,
             stalls: Stalls::default(),
-            aside: Aside::default(),
+            aside: ExcludedTime::default(),
             shared: None,
             disturbed: Tenths::default(),
             beat: None,
@@ -273,7 +273,7 @@ impl Meters {
 
     /// Takes back what the worker measured in a second that is set aside: what had kept it from its events
     /// before that, and what it used in it.
-    pub fn set_aside(&mut self, before: Stalls, used: Aside) {
+    pub fn set_aside(&mut self, before: Stalls, used: ExcludedTime) {
         self.stalls = before;
         let aside = &mut self.aside;
         aside.wall = aside.wall + used.wall;

@@ -9,7 +9,7 @@ mod ping;
 mod stream;
 
 use crate::plane::EmulatedPlane;
-use crate::shell::ends::{self, Inside, forwarding_during};
+use crate::shell::ends::{self, ProgramNamespace, forwarding_during};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Merge};
 use farfield_emulator::ClientId;
@@ -93,7 +93,7 @@ pub enum PathError {
 /// The testbeds of a path.
 struct Path<'a> {
     plane: &'a EmulatedPlane,
-    insides: [Inside; 1],
+    insides: [ProgramNamespace; 1],
     far: Testbed,
     seed: Seed,
     server: IpAddr,
@@ -121,7 +121,7 @@ pub fn measure(
         (spec.server_v4, spec.server_v6) = (servers.v4, servers.v6);
     }
     let far = Testbed::build(&spec)?;
-    let insides = [Inside::build(&plane.testbed, &plan, client)?];
+    let insides = [ProgramNamespace::build(&plane.testbed, &plan, client)?];
     let address = insides[0].address;
     let server = servers.of(&address).ip();
     let asked = figures_of(&plan, client, ping::PACKET_LEN);

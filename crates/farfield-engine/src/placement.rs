@@ -21,7 +21,7 @@ use farfield_os::processors::listed;
 
 /// The scenario's requests; empty or absent where the choice is free.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Requested<'a> {
+pub struct PlacementRequest<'a> {
     /// The shards' processors, in turn (`network.processors`).
     pub shards: &'a [usize],
     /// The server's processors (`server.processors`), or those that a server that runs already is bound to.
@@ -59,7 +59,7 @@ impl Placement {
     ///
     /// # Panics
     /// Without a processor.
-    pub fn choose(processors: &[usize], shards: usize, asked: Requested<'_>) -> Placement {
+    pub fn choose(processors: &[usize], shards: usize, asked: PlacementRequest<'_>) -> Placement {
         assert!(!processors.is_empty(), "whatever runs, runs on a processor");
         let without = |taken: &[usize]| -> Vec<usize> {
             processors.iter().copied().filter(|processor| !taken.contains(processor)).collect()
@@ -113,7 +113,7 @@ impl Placement {
         bound && own.len() == given && !shared
     }
 
-    fn in_words(&self, processors: usize, asked: Requested<'_>) -> String {
+    fn in_words(&self, processors: usize, asked: PlacementRequest<'_>) -> String {
         let are = counted(processors, "processor");
         let these = counted(self.shards.len(), "shard");
         if self.server.is_empty() && self.shards.iter().all(Vec::is_empty) {
@@ -167,7 +167,7 @@ fn collector(
     shards: usize,
     rest: &[usize],
     server: &[usize],
-    asked: Requested<'_>,
+    asked: PlacementRequest<'_>,
 ) -> (Vec<usize>, bool) {
     match (own, rest) {
         ([], _) => (Vec::new(), false),
@@ -189,8 +189,8 @@ fn counted(number: usize, what: &str) -> String {
 mod tests {
     use super::*;
 
-    const FREE: Requested<'_> =
-        Requested { shards: &[], server: &[], receive: None, server_runs: false, real_time: false };
+    const FREE: PlacementRequest<'_> =
+        PlacementRequest { shards: &[], server: &[], receive: None, server_runs: false, real_time: false };
 
     /// `server | receive | a shard; a shard | collector`, with `?` where the collector moves.
     fn shown(placement: &Placement) -> String {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn who_runs_where() {
-        let table: &[(&[usize], usize, Requested<'_>, &str)] = &[
+        let table: &[(&[usize], usize, PlacementRequest<'_>, &str)] = &[
             // One processor, or too few: the scheduler shares them.
             (&[0], 1, FREE, " |  |  | "),
             (&[0, 1], 2, FREE, " |  | ;  | "),
@@ -215,26 +215,26 @@ mod tests {
             (&[0, 1, 2, 3], 2, FREE, "0-1 | 0-1 | 2; 3 | 0-1"),
             (&[0, 1, 2, 3], 3, FREE, "0 | 0 | 1; 2; 3 | 0,3?"),
             // As requested.
-            (&[0, 1], 1, Requested { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
-            (&[0, 1], 1, Requested { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
-            (&[0, 1], 1, Requested { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),
-            (&[0, 1], 1, Requested { receive: Some(&[0, 1]), ..FREE }, "0 | 0-1 | 1 | 0-1?"),
-            (&[0, 1], 1, Requested { shards: &[0, 1], ..FREE }, " |  | 0 | 1"),
-            (&[0, 1], 1, Requested { shards: &[1], server: &[0, 1], ..FREE }, "0-1 | 0-1 | 1 | 1"),
-            (&[0, 1], 1, Requested { server: &[0, 1], ..FREE }, "0-1 | 0-1 |  | "),
-            (&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }, "0-2 | 0-2 | 3; 3 | 0-2"),
-            (&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }, "0 | 0 | 1; 2 | 3"),
-            (&[0, 1], 1, Requested { server_runs: true, ..FREE }, " | 0 | 1 | 0-1?"),
+            (&[0, 1], 1, PlacementRequest { shards: &[0], ..FREE }, "1 | 1 | 0 | 0"),
+            (&[0, 1], 1, PlacementRequest { server: &[1], ..FREE }, "1 | 1 | 0 | 1,0?"),
+            (&[0, 1], 1, PlacementRequest { receive: Some(&[]), ..FREE }, "0 |  | 1 | 0-1?"),
+            (&[0, 1], 1, PlacementRequest { receive: Some(&[0, 1]), ..FREE }, "0 | 0-1 | 1 | 0-1?"),
+            (&[0, 1], 1, PlacementRequest { shards: &[0, 1], ..FREE }, " |  | 0 | 1"),
+            (&[0, 1], 1, PlacementRequest { shards: &[1], server: &[0, 1], ..FREE }, "0-1 | 0-1 | 1 | 1"),
+            (&[0, 1], 1, PlacementRequest { server: &[0, 1], ..FREE }, "0-1 | 0-1 |  | "),
+            (&[0, 1, 2, 3], 2, PlacementRequest { server: &[0, 1, 2], ..FREE }, "0-2 | 0-2 | 3; 3 | 0-2"),
+            (&[0, 1, 2, 3], 2, PlacementRequest { shards: &[1, 2, 3], ..FREE }, "0 | 0 | 1; 2 | 3"),
+            (&[0, 1], 1, PlacementRequest { server_runs: true, ..FREE }, " | 0 | 1 | 0-1?"),
             // Bound by itself to what a shard would have.
-            (&[0, 1], 1, Requested { server: &[1], server_runs: true, ..FREE }, " | 1 | 0 | 1,0?"),
+            (&[0, 1], 1, PlacementRequest { server: &[1], server_runs: true, ..FREE }, " | 1 | 0 | 1,0?"),
             (
                 &[0, 1, 2, 3],
                 2,
-                Requested { server: &[2, 3], server_runs: true, ..FREE },
+                PlacementRequest { server: &[2, 3], server_runs: true, ..FREE },
                 " | 2-3 | 0; 1 | 2-3",
             ),
             // Confined from outside, beside a server that is not.
-            (&[1], 1, Requested { server: &[0], ..FREE }, "0 | 0 | 1 | 1"),
+            (&[1], 1, PlacementRequest { server: &[0], ..FREE }, "0 | 0 | 1 | 1"),
         ];
         for (processors, shards, asked, expected) in table {
             let placement = Placement::choose(processors, *shards, *asked);
@@ -262,24 +262,24 @@ mod tests {
 
     #[test]
     fn shards_go_first_only_where_they_are_alone() {
-        let first = |processors: &[usize], shards, asked: Requested<'_>| {
-            Placement::choose(processors, shards, Requested { real_time: true, ..asked }).real_time
+        let first = |processors: &[usize], shards, asked: PlacementRequest<'_>| {
+            Placement::choose(processors, shards, PlacementRequest { real_time: true, ..asked }).real_time
         };
         assert!(first(&[0, 1], 1, FREE));
         assert!(first(&[0, 1, 2, 3], 3, FREE));
-        assert!(first(&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }));
+        assert!(first(&[0, 1, 2, 3], 2, PlacementRequest { shards: &[1, 2, 3], ..FREE }));
         assert!(!Placement::choose(&[0, 1], 1, FREE).real_time);
         assert!(!first(&[0], 1, FREE));
         assert!(!first(&[0, 1], 2, FREE));
-        assert!(!first(&[0, 1], 1, Requested { receive: Some(&[0, 1]), ..FREE }));
-        assert!(!first(&[0, 1], 1, Requested { shards: &[1], server: &[0, 1], ..FREE }));
-        assert!(!first(&[0, 1], 1, Requested { shards: &[0, 1], ..FREE }));
-        assert!(!first(&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }));
+        assert!(!first(&[0, 1], 1, PlacementRequest { receive: Some(&[0, 1]), ..FREE }));
+        assert!(!first(&[0, 1], 1, PlacementRequest { shards: &[1], server: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1], 1, PlacementRequest { shards: &[0, 1], ..FREE }));
+        assert!(!first(&[0, 1, 2, 3], 2, PlacementRequest { server: &[0, 1, 2], ..FREE }));
         // Before a server that runs already, wherever it is; but not where it is bound to all.
-        assert!(first(&[0, 1], 1, Requested { server_runs: true, ..FREE }));
-        assert!(first(&[0, 1, 2, 3], 2, Requested { server: &[0], server_runs: true, ..FREE }));
-        assert!(!first(&[0, 1], 1, Requested { server: &[0, 1], server_runs: true, ..FREE }));
-        assert!(!first(&[0], 1, Requested { server_runs: true, ..FREE }));
+        assert!(first(&[0, 1], 1, PlacementRequest { server_runs: true, ..FREE }));
+        assert!(first(&[0, 1, 2, 3], 2, PlacementRequest { server: &[0], server_runs: true, ..FREE }));
+        assert!(!first(&[0, 1], 1, PlacementRequest { server: &[0, 1], server_runs: true, ..FREE }));
+        assert!(!first(&[0], 1, PlacementRequest { server_runs: true, ..FREE }));
     }
 
     #[test]
@@ -292,14 +292,14 @@ mod tests {
         let words = "2 processors, 2 shards: too few for one each, so nothing is bound";
         assert_eq!(reason(&[0, 1], 2, FREE), words);
         assert_eq!(
-            reason(&[0, 1, 2, 3], 2, Requested { receive: Some(&[]), ..FREE }),
+            reason(&[0, 1, 2, 3], 2, PlacementRequest { receive: Some(&[]), ..FREE }),
             "4 processors, as asked: server on 0-1, receive in the writes, shards on 2-3, collector on 0-1"
         );
         assert_eq!(
-            reason(&[0, 1], 1, Requested { server_runs: true, ..FREE }),
+            reason(&[0, 1], 1, PlacementRequest { server_runs: true, ..FREE }),
             "2 processors: server where it runs, receive on 0, shard on 1, collector on 0 or 1"
         );
-        let bound = Requested { server: &[1], server_runs: true, real_time: true, ..FREE };
+        let bound = PlacementRequest { server: &[1], server_runs: true, real_time: true, ..FREE };
         assert_eq!(
             reason(&[0, 1], 1, bound),
             "2 processors: server where it runs, bound to 1, receive on 1, real-time shard on 0, collector on 1 \

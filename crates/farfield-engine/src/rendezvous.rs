@@ -23,7 +23,7 @@ fn scenario_digest(scenario: &str) -> String {
     ticket::hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, scenario.as_bytes()).as_ref())
 }
 
-pub use gatherer::{GatherError, GatherSettings, Gatherer, News, RendezvousResult, Returned};
-pub use member::{JoinError, Joining, Member};
+pub use gatherer::{GatherError, GatherSettings, Gatherer, News, RendezvousResult, ReturnedPart};
+pub use member::{JoinError, JoinSettings, Member};
 pub use ticket::{GatherKey, Ticket, TicketError};
 pub use wire::{HandoutFile, PartFigures};

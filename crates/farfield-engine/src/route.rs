@@ -9,7 +9,7 @@
 mod error;
 
 pub use error::RouteError;
-pub use farfield_emulator::layout::{Block, Placed};
+pub use farfield_emulator::layout::{Block, PlacedHosts};
 
 use crate::plane::EmulatedNetwork;
 use crate::shell::ends;
@@ -52,7 +52,7 @@ pub struct RouteSettings {
     pub targets: Vec<IpAddr>,
     /// The clients' addresses with their classes; the addresses of the clients' namespace, of the targets'
     /// families, on the path of the first class, if empty. On the link of an interface they must be given.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedHosts>,
     /// Classes, links and routes.
     pub network: EmulatedNetwork,
     /// The devices of the gateways at both ends.
@@ -68,8 +68,8 @@ pub struct RouteSettings {
 /// A route that is possible, before anything is changed.
 #[derive(Debug)]
 pub struct Route {
-    clients: End,
-    server: End,
+    clients: EndPlan,
+    server: EndPlan,
     /// Addresses that clients send to.
     targets: Vec<IpAddr>,
     plan: Arc<NetworkPlan>,
@@ -78,7 +78,7 @@ pub struct Route {
 
 /// One end, planned.
 #[derive(Debug)]
-struct End {
+struct EndPlan {
     /// The hosts of this side, in words.
     whose: &'static str,
     spec: TestbedSpec,
@@ -160,10 +160,10 @@ impl Route {
         {
             return Err(RouteError::TargetIsClient { target: *target });
         }
-        let leads_nowhere = |placed: &&Placed| {
+        let leads_nowhere = |placed: &&PlacedHosts| {
             placed.towards.is_some_and(|block| !targets.iter().any(|target| block.contains(*target)))
         };
-        if let Some(Placed { block, towards: Some(towards), .. }) = placed.iter().find(leads_nowhere) {
+        if let Some(PlacedHosts { block, towards: Some(towards), .. }) = placed.iter().find(leads_nowhere) {
             return Err(RouteError::NoTarget { block: *block, towards: *towards });
         }
         let plan = settings.network.plan.with_hosts_at(&placed).map_err(RouteError::Placed)?;
@@ -173,8 +173,8 @@ impl Route {
         let spec_of_clients = TestbedSpec { server_has: [false; 2], maps: Vec::new(), ..spec.clone() };
         let (from, to) = (&near_clients, &near_servers);
         Ok(Route {
-            clients: End::plan("the clients", clients, spec_of_clients, (from, &[]), to)?,
-            server: End::plan("the servers", server, spec, (to, &targets), from)?,
+            clients: EndPlan::plan("the clients", clients, spec_of_clients, (from, &[]), to)?,
+            server: EndPlan::plan("the servers", server, spec, (to, &targets), from)?,
             targets,
             plan: Arc::new(plan),
             settings,
@@ -222,7 +222,7 @@ impl RouteEnd {
     }
 }
 
-impl End {
+impl EndPlan {
     /// `near` are the addresses on this side, and those of them that are looked for at first; `far` are those
     /// that the route leads to.
     fn plan(
@@ -231,7 +231,7 @@ impl End {
         spec: TestbedSpec,
         (near, sought): (&[(IpAddr, u8)], &[IpAddr]),
         far: &[(IpAddr, u8)],
-    ) -> Result<End, RouteError> {
+    ) -> Result<EndPlan, RouteError> {
         let far = far.to_vec();
         let place = match found {
             RouteEnd::Namespace { host, around } => {
@@ -252,7 +252,7 @@ impl End {
                 answers: true,
             }),
         };
-        Ok(End { whose, spec, far, place })
+        Ok(EndPlan { whose, spec, far, place })
     }
 
     /// The addition, in a line.
@@ -412,13 +412,13 @@ fn shown(spec: &TestbedSpec, own: IpAddr) -> IpAddr {
 }
 
 /// A path with the address by which clients know its target.
-fn towards_shown(placed: &Placed, spec: &TestbedSpec) -> Placed {
+fn towards_shown(placed: &PlacedHosts, spec: &TestbedSpec) -> PlacedHosts {
     let shown_block = |block: Block| {
         let is_own = |map: &&AddressMap| block.contains(map.own) && block.bits() == width(map.own);
         let map = spec.maps.iter().find(is_own);
         map.and_then(|map| Block::around(map.shown, block.bits())).unwrap_or(block)
     };
-    Placed { towards: placed.towards.map(shown_block), ..placed.clone() }
+    PlacedHosts { towards: placed.towards.map(shown_block), ..placed.clone() }
 }
 
 /// The clients' namespace's own addresses, of the families of `targets`, as places of the first class.
@@ -426,7 +426,7 @@ fn addresses_of(
     clients: &HostNamespace,
     around: &NamespaceNetwork,
     targets: &[IpAddr],
-) -> Result<Vec<Placed>, RouteError> {
+) -> Result<Vec<PlacedHosts>, RouteError> {
     let is_of_a_target =
         |address: &IpAddr| targets.iter().any(|target| target.is_ipv4() == address.is_ipv4());
     let mut addresses: Vec<IpAddr> = around.addresses().filter(is_of_a_target).collect();
@@ -437,13 +437,13 @@ fn addresses_of(
     }
     let place = |address: IpAddr| {
         let bits = if address.is_ipv4() { 32 } else { 128 };
-        Block::around(address, bits).map(|block| Placed { block, towards: None, class: None })
+        Block::around(address, bits).map(|block| PlacedHosts { block, towards: None, class: None })
     };
     Ok(addresses.into_iter().filter_map(place).collect())
 }
 
 /// The blocks of `placed` that lie in no other.
-fn outermost(placed: &[Placed]) -> Vec<(IpAddr, u8)> {
+fn outermost(placed: &[PlacedHosts]) -> Vec<(IpAddr, u8)> {
     let lies_in = |inner: &Block, outer: &Block| {
         inner != outer && outer.bits() <= inner.bits() && outer.contains(inner.network())
     };
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn blocks_within_others_are_routed_once() {
-        let placed = ["10.0.0.0/24", "10.0.0.7/32", "10.0.1.0/24", "fd00::/120"].map(|block| Placed {
+        let placed = ["10.0.0.0/24", "10.0.0.7/32", "10.0.1.0/24", "fd00::/120"].map(|block| PlacedHosts {
             block: block.parse().unwrap(),
             towards: None,
             class: None,

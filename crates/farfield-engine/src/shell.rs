@@ -18,7 +18,7 @@ use crate::emulated::{Emulated, SetUpError};
 use crate::plane::EmulatedPlane;
 use child::Children;
 pub use clients::{NoClient, clients_of};
-use ends::{Inside, forwarding_during};
+use ends::{ProgramNamespace, forwarding_during};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, NetworkDrops};
 use farfield_emulator::{ClientId, Servers};
@@ -38,7 +38,7 @@ use std::thread;
 #[derive(Debug)]
 pub struct Shell {
     /// The programs' testbeds. They are dropped before the server's.
-    insides: Vec<Inside>,
+    insides: Vec<ProgramNamespace>,
     server: Emulated,
 }
 
@@ -107,7 +107,7 @@ impl Shell {
         ends::prepare(&mut plane);
         let spec = plane.testbed.clone();
         let server = plane.set_up_around(clients, directory)?;
-        let inside = |client: &ClientId| Inside::build(&spec, &server.network.plan, *client);
+        let inside = |client: &ClientId| ProgramNamespace::build(&spec, &server.network.plan, *client);
         let insides = clients.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
         Ok(Shell { insides, server })
     }
@@ -199,7 +199,7 @@ impl Shell {
         Children::new(first, started).wait(stops).map_err(ShellError::Wait)
     }
 
-    fn surroundings(&self, inside: &Inside) -> ProgramEnvironment {
+    fn surroundings(&self, inside: &ProgramNamespace) -> ProgramEnvironment {
         ProgramEnvironment::of(inside, &self.server.network.plan, &self.server.names)
     }
 

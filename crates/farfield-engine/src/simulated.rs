@@ -14,7 +14,7 @@ use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::simulation::{
-    Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
+    Batch, Remote, Simulated, Simulation, SimulationGauges, Sink, Tap, simulate_into,
 };
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
@@ -108,7 +108,7 @@ fn collect(
     mut on_progress: impl FnMut(&Progress<'_>),
 ) {
     let (clock, memory) = (Clock::starting_in(Duration::ZERO), MemoryBounds::find());
-    let (mut now, mut live) = (Instant::ZERO, Standing::default());
+    let (mut now, mut live) = (Instant::ZERO, SimulationGauges::default());
     let (mut next_look, mut next_checkpoint) = (Instant::ZERO + LOOK, Instant::ZERO + CHECKPOINT);
     loop {
         match batches.recv_timeout(next_look.since(clock.now()).to_std()) {
@@ -140,7 +140,7 @@ fn collect(
         if wall >= next_checkpoint {
             next_checkpoint = wall + CHECKPOINT;
             collector.checkpoint(now);
-            let Standing { connections, in_system, connects } = live;
+            let SimulationGauges { connections, in_system, connects } = live;
             let live = LiveCounts { connections, in_system, connects, at: now };
             on_progress(&collector.progress(now, live));
             remote.ask_for_batch();
@@ -149,7 +149,12 @@ fn collect(
 }
 
 /// The reason to end the simulation early, if there is one.
-fn reason_to_end(now: Instant, live: Standing, memory: &MemoryBounds, stop: &AtomicBool) -> Option<String> {
+fn reason_to_end(
+    now: Instant,
+    live: SimulationGauges,
+    memory: &MemoryBounds,
+    stop: &AtomicBool,
+) -> Option<String> {
     if stop.load(Ordering::Relaxed) {
         return Some("it was interrupted".to_owned());
     }

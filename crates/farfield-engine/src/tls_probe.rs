@@ -185,7 +185,7 @@ fn is_lasting(outcome: Outcome, has_identities: bool) -> bool {
 }
 
 /// The failure of a handshake, if it failed.
-type Failed = Option<(Outcome, Option<Detail>)>;
+type ProbeFailure = Option<(Outcome, Option<Detail>)>;
 
 /// A handshake's clock and bounds.
 struct ProbeCourse {
@@ -277,7 +277,7 @@ impl ProbeCourse {
         Ok(words.nth(1).is_some_and(|status| status.starts_with(b"2")))
     }
 
-    fn over_stream(&self, settings: tls::TlsSettings, mut stream: impl Stream) -> io::Result<Failed> {
+    fn over_stream(&self, settings: tls::TlsSettings, mut stream: impl Stream) -> io::Result<ProbeFailure> {
         let client = tls::Client::new(&Sessions::Encrypted(settings));
         let mut session = client.begin(self.clock.now(), 0);
         let (mut out, mut plain, mut taken) = (Vec::new(), Vec::new(), 0);
@@ -308,7 +308,7 @@ impl ProbeCourse {
         }
     }
 
-    fn over_quic(&self, settings: &tls::TlsSettings, server: SocketAddr) -> io::Result<Failed> {
+    fn over_quic(&self, settings: &tls::TlsSettings, server: SocketAddr) -> io::Result<ProbeFailure> {
         let socket = datagram_socket::open(&server, None)?;
         let mut client = quic::Client::new(settings);
         let mut connection = client.begin(self.clock.now(), 0);

@@ -124,12 +124,12 @@ pub enum SessionEvent {
 #[derive(Debug, Clone)]
 pub struct Walker {
     thresholds: Thresholds,
-    open: Option<Open>,
+    open: Option<OpenSession>,
 }
 
 /// A session that is not over.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenSession {
     page: u32,
     clicks: u32,
     embedded: u32,
@@ -154,7 +154,7 @@ impl Walker {
             self.finish(to);
         }
         let Some(open) = &mut self.open else {
-            self.open = Some(Open { page: visit.path, clicks: 1, embedded: 0, quiet_since: end });
+            self.open = Some(OpenSession { page: visit.path, clicks: 1, embedded: 0, quiet_since: end });
             return to(SessionEvent::Start { at: visit.at, page: visit.path, silence });
         };
         let think = visit.at.since(open.quiet_since);

@@ -23,7 +23,7 @@ pub(crate) struct Allowance {
 
 /// The allowance is used up: the peer floods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spent;
+pub(crate) struct AllowanceError;
 
 impl Allowance {
     /// All of the advance.
@@ -42,8 +42,8 @@ impl Allowance {
     }
 
     /// Spends `units`.
-    pub(crate) fn spend(&mut self, units: u64) -> Result<(), Spent> {
-        let left = u64::from(self.left).checked_sub(units).ok_or(Spent)?;
+    pub(crate) fn spend(&mut self, units: u64) -> Result<(), AllowanceError> {
+        let left = u64::from(self.left).checked_sub(units).ok_or(AllowanceError)?;
         self.left = left as u32;
         Ok(())
     }
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(turns.count() as u32, ADVANCE - EARNED);
         for units in [u64::MAX, u64::from(ADVANCE) + 1] {
             let mut full = Allowance::FULL;
-            assert_eq!(full.spend(units), Err(Spent));
+            assert_eq!(full.spend(units), Err(AllowanceError));
         }
     }
 
@@ -87,6 +87,6 @@ mod tests {
         saved.earn(u64::MAX);
         assert_eq!(saved, Allowance::FULL);
         assert_eq!(saved.spend(u64::from(ADVANCE)), Ok(()));
-        assert_eq!(saved.spend(1), Err(Spent));
+        assert_eq!(saved.spend(1), Err(AllowanceError));
     }
 }

@@ -32,7 +32,7 @@ pub use error::{ConnectionError, ErrorCode, StreamError};
 pub use head::Heads;
 #[cfg(feature = "http3")]
 pub(crate) use head::is_of_http1;
-pub(crate) use head::{Coding, Flaw, Section};
+pub(crate) use head::{BlockCoding, Flaw, Section};
 pub(crate) use request::fields_of_http1;
 pub use request::{CommonFields, RequestBlock, RequestHead, block_of_http1};
 

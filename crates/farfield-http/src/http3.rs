@@ -28,7 +28,7 @@ pub use crate::Event;
 pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
 pub use crate::http2::{Head, Heads, RequestHead};
 #[cfg(feature = "http3")]
-pub use connection::{Connection, Lost};
+pub use connection::{Connection, ConnectionLoss};
 pub use control::{ControlEvent, ControlStream, PeerSettings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub use reply::{ReplyError, ReplyPart, ReplyStream};

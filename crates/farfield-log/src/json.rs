@@ -248,7 +248,7 @@ impl<'de> Visitor<'de> for Object<'_> {
         while map.next_key_seed(Key(&mut self.0.prefix))?.is_some() {
             let name = self.0.prefix.as_str();
             if let Some(at) = self.0.names.iter().position(|wanted| wanted == name) {
-                map.next_value_seed(Field { json: self.0, at })?;
+                map.next_value_seed(FieldVisitor { json: self.0, at })?;
             } else if self.0.names.iter().any(|wanted| {
                 wanted.strip_prefix(self.0.prefix.as_str()).is_some_and(|inner| inner.starts_with('.'))
             }) {
@@ -290,12 +290,12 @@ impl Visitor<'_> for Key<'_> {
 struct Inner<'a>(&'a mut Json);
 
 /// A value that is a field.
-struct Field<'a> {
+struct FieldVisitor<'a> {
     json: &'a mut Json,
     at: usize,
 }
 
-impl Field<'_> {
+impl FieldVisitor<'_> {
     fn set(self, value: Value) {
         self.json.values[self.at] = value;
     }
@@ -337,7 +337,7 @@ impl<'de> Visitor<'de> for Inner<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Field<'_> {
+impl<'de> DeserializeSeed<'de> for FieldVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -345,7 +345,7 @@ impl<'de> DeserializeSeed<'de> for Field<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Field<'_> {
+impl<'de> Visitor<'de> for FieldVisitor<'_> {
     type Value = ();
 
     passes_over! { visit_bool(bool) }
@@ -371,8 +371,8 @@ impl<'de> Visitor<'de> for Field<'_> {
     }
     /// Of a list, as fields of HTTP that may come several times are written, the first.
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Field { json, at } = self;
-        if seq.next_element_seed(Field { json, at })?.is_some() {
+        let FieldVisitor { json, at } = self;
+        if seq.next_element_seed(FieldVisitor { json, at })?.is_some() {
             while seq.next_element::<IgnoredAny>()?.is_some() {}
         }
         Ok(())

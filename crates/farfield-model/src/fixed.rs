@@ -6,7 +6,7 @@
 
 use super::http::Keeping;
 use bytes::Bytes;
-use farfield_http::http2::server::{Body, put_reply_block};
+use farfield_http::http2::server::{BodySource, put_reply_block};
 use farfield_http::http3::server::put_reply_section;
 use std::collections::BTreeMap;
 
@@ -75,24 +75,24 @@ impl FixedReplies {
 
 impl FixedReplies {
     /// The header block and the body of a reply on a stream of HTTP/2.
-    pub fn on_stream(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+    pub fn on_stream(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         let written = &self.written[number as usize];
         (written.block.clone(), written.body(head_only))
     }
 
     /// The field section and the body of a reply on a stream of HTTP/3.
-    pub fn in_section(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+    pub fn in_section(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         let written = &self.written[number as usize];
         (written.section.clone(), written.body(head_only))
     }
 }
 
 impl EncodedReply {
-    fn body(&self, head_only: bool) -> Body {
+    fn body(&self, head_only: bool) -> BodySource {
         let EncodedReply { of, body_len, .. } = self;
         let whole = &of[Keeping::Keep as usize];
         let body = whole.slice(whole.len() - body_len..);
-        if head_only || body.is_empty() { Body::None } else { Body::Bytes(body) }
+        if head_only || body.is_empty() { BodySource::None } else { BodySource::Bytes(body) }
     }
 
     fn of(FixedReply { status, headers, body }: &FixedReply) -> EncodedReply {

@@ -2,7 +2,7 @@
 
 use super::{ObjectCost, Objects};
 use bytes::Bytes;
-use farfield_http::http2::server::{Body, put_reply_block};
+use farfield_http::http2::server::{BodySource, put_reply_block};
 use farfield_http::http3::server::put_reply_section;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -183,10 +183,10 @@ pub(crate) fn piece(left: u64) -> Bytes {
 }
 
 /// A body of so many bytes, for a reply on a stream.
-pub(crate) fn filler(size: u64) -> Body {
+pub(crate) fn filler(size: u64) -> BodySource {
     match size {
-        0 => Body::None,
-        _ => Body::Filler { of: Bytes::from_static(&BODY), left: size },
+        0 => BodySource::None,
+        _ => BodySource::Filler { of: Bytes::from_static(&BODY), left: size },
     }
 }
 

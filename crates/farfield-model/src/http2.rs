@@ -18,7 +18,7 @@ use crate::slots::ServedSlot;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_http::http2::StreamId;
-use farfield_http::http2::server::{Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings};
+use farfield_http::http2::server::{BodySource, RequestHeads, ServerConnection, ServerEvent, ServerSettings};
 use farfield_http::tls::model::RECORD_BYTES_MAX;
 use farfield_net::timeout_queue::Owner;
 use farfield_user::Outgoing;
@@ -192,7 +192,7 @@ impl Connection {
             Some(number) => setup.plan.objects.stream_reply(number, head_only),
             None => {
                 let size = known.map_or(0, |known| known.size);
-                (replies.block(size), if head_only { Body::None } else { filler(size) })
+                (replies.block(size), if head_only { BodySource::None } else { filler(size) })
             }
         };
         own.core.reply(stream, &block, body, &mut own.to_send)

@@ -4,7 +4,7 @@ use super::fixed::{FixedReplies, FixedReply};
 use super::http::Keeping;
 use bytes::Bytes;
 use farfield_base::Duration;
-use farfield_http::http2::server::Body;
+use farfield_http::http2::server::BodySource;
 use std::collections::BTreeMap;
 
 /// Size and cost of an object.
@@ -49,12 +49,12 @@ impl Objects {
     }
 
     /// Such a reply on a stream of HTTP/2: its header block and its body.
-    pub(crate) fn stream_reply(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+    pub(crate) fn stream_reply(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         self.replies.on_stream(number, head_only)
     }
 
     /// Such a reply on a stream of HTTP/3: its field section and its body.
-    pub(crate) fn section_reply(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+    pub(crate) fn section_reply(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         self.replies.in_section(number, head_only)
     }
 

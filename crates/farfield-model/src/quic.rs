@@ -18,7 +18,7 @@ use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
-use farfield_http::http2::server::{Body, RequestHeads};
+use farfield_http::http2::server::{BodySource, RequestHeads};
 use farfield_http::http3::server::{ServerConnection, ServerEvent};
 use farfield_http::quic::{Arrival, SEED_BYTES, Server, ServerSettings};
 use farfield_http::tls::model::Terms;
@@ -312,7 +312,7 @@ impl QuicEnd<'_> {
             Some(fixed) => setup.plan.objects.section_reply(fixed, head_only),
             None => {
                 let size = known.map_or(0, |known| known.size);
-                (replies.section(size), if head_only { Body::None } else { filler(size) })
+                (replies.section(size), if head_only { BodySource::None } else { filler(size) })
             }
         };
         served.core.reply(number, &section, body);

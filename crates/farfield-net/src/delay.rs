@@ -6,7 +6,7 @@
 //! propagation changes: a packet takes that of the instant at which its last bit leaves.
 
 use crate::course::Course;
-use crate::profile::{Profile, Walk};
+use crate::profile::{Profile, ProfileState};
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use std::fmt;
@@ -81,7 +81,7 @@ impl Delay {
     pub(crate) fn arrival(
         &self,
         departed: Instant,
-        (latest, walk): (&mut Instant, Option<&mut Walk>),
+        (latest, walk): (&mut Instant, Option<&mut ProfileState>),
         rng: &mut Stream,
     ) -> Instant {
         if self.is_constant() {

@@ -30,7 +30,7 @@ pub use plain::{PlainBacklogs, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
 use crate::loss::{Loss, Memory, Scope};
-use crate::profile::Walk;
+use crate::profile::ProfileState;
 use crate::queue::pie::Pie;
 use crate::queue::red::Red;
 use crate::queue::{Backlog, Discipline, Mark, pie, red};
@@ -185,7 +185,7 @@ pub struct Link {
     model: Arc<LinkModel>,
     now: Instant,
     transmitter: Transmitter,
-    line: Line,
+    line: QueueState,
     /// The latest arrival, where jitter must not reorder.
     latest: Instant,
     memory: Memory,
@@ -194,12 +194,12 @@ pub struct Link {
     /// Epochs, and those that have begun.
     epochs: Option<Box<(Arc<Epochs>, usize)>>,
     /// Its course by a profile, drawn when the first packet comes.
-    walk: Option<Box<Walk>>,
+    walk: Option<Box<ProfileState>>,
 }
 
 /// The packets that wait, as far as the discipline needs to know.
 #[derive(Debug, Clone)]
-enum Line {
+enum QueueState {
     Unlimited,
     DropTail(Backlog),
     Red(Box<(Red, Backlog)>),
@@ -211,12 +211,12 @@ impl Link {
     /// An idle link.
     pub fn new(model: Arc<LinkModel>) -> Link {
         let line = match model.discipline {
-            Discipline::Unlimited => Line::Unlimited,
-            Discipline::DropTail(_) => Line::DropTail(Backlog::default()),
-            Discipline::Red(_) => Line::Red(Box::new((Red::new(), Backlog::default()))),
-            Discipline::Pie(_) => Line::Pie(Box::default()),
+            Discipline::Unlimited => QueueState::Unlimited,
+            Discipline::DropTail(_) => QueueState::DropTail(Backlog::default()),
+            Discipline::Red(_) => QueueState::Red(Box::new((Red::new(), Backlog::default()))),
+            Discipline::Pie(_) => QueueState::Pie(Box::default()),
             Discipline::Codel(_) | Discipline::FqCodel(_) => {
-                Line::Fates(Box::new(Fates::of(&model.discipline)))
+                QueueState::Fates(Box::new(Fates::of(&model.discipline)))
             }
         };
         let transmitter = Transmitter::new(&model.speed);
@@ -257,7 +257,7 @@ impl Link {
     fn strikes(
         loss: &Loss,
         now: Instant,
-        (memory, walk): (&mut Memory, Option<&mut Walk>),
+        (memory, walk): (&mut Memory, Option<&mut ProfileState>),
         rng: &mut Stream,
     ) -> bool {
         match (loss, walk) {
@@ -284,7 +284,7 @@ impl Link {
         self.judge(rng);
         self.changes_at = Instant::MAX;
         if let (Some(profile), None) = (self.model.follows(), &self.walk) {
-            self.walk = Some(Box::new(Walk::new(profile, rng.next_u64())));
+            self.walk = Some(Box::new(ProfileState::new(profile, rng.next_u64())));
             self.changes_at = self.epochs.as_ref().map_or(Instant::MAX, |own| own.0.begins(own.1));
             return;
         }
@@ -312,7 +312,8 @@ impl Link {
     fn offer_drop_tail(&mut self, packet: Packet, rng: &mut Stream) -> Fate {
         let (now, size) = (self.now, self.model.on_wire(packet.bytes));
         let starts_at = self.transmitter.next_start(&self.model.speed, now);
-        let (Discipline::DropTail(limit), Line::DropTail(backlog)) = (self.model.discipline, &mut self.line)
+        let (Discipline::DropTail(limit), QueueState::DropTail(backlog)) =
+            (self.model.discipline, &mut self.line)
         else {
             unreachable!("a link's line is made for its discipline");
         };
@@ -329,7 +330,7 @@ impl Link {
     fn offer_red(&mut self, parameters: &red::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
         let (now, size) = (self.now, self.model.on_wire(packet.bytes));
         let starts_at = self.transmitter.next_start(&self.model.speed, now);
-        let Line::Red(line) = &mut self.line else {
+        let QueueState::Red(line) = &mut self.line else {
             unreachable!("a link's line is made for its discipline")
         };
         let (red, backlog) = &mut **line;
@@ -355,7 +356,9 @@ impl Link {
     fn offer_pie(&mut self, parameters: &pie::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
         let (now, size) = (self.now, self.model.on_wire(packet.bytes));
         let starts_at = self.transmitter.next_start(&self.model.speed, now);
-        let Line::Pie(pie) = &mut self.line else { unreachable!("a link's line is made for its discipline") };
+        let QueueState::Pie(pie) = &mut self.line else {
+            unreachable!("a link's line is made for its discipline")
+        };
         pie.settle(now, parameters);
         let (packets, bytes) = pie.length();
         if starts_at > now && !parameters.limit.admits(packets, bytes, size.into()) {
@@ -393,7 +396,7 @@ impl Link {
         model: &LinkModel,
         left: Instant,
         bytes: u32,
-        memories: (&mut Instant, Option<&mut Walk>),
+        memories: (&mut Instant, Option<&mut ProfileState>),
         rng: &mut Stream,
     ) -> Arrival {
         let at = model.delay.arrival(left, memories, rng);

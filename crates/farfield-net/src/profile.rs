@@ -182,17 +182,17 @@ fn uniform(rng: &mut Stream) -> f64 {
 
 /// The course of a link by a profile.
 #[derive(Debug, Clone)]
-pub(crate) struct Walk {
+pub(crate) struct ProfileState {
     delay: DelayWalk,
     other_way: Duration,
     outages: OutageWalk,
 }
 
-impl Walk {
+impl ProfileState {
     /// A course of its own for each `number`.
-    pub fn new(profile: &'static Profile, number: u64) -> Walk {
+    pub fn new(profile: &'static Profile, number: u64) -> ProfileState {
         let stream = |which| Seed(number).stream(Purpose::Link, which);
-        Walk {
+        ProfileState {
             delay: DelayWalk::new(&profile.delay, stream(0)),
             other_way: profile.other_way,
             outages: OutageWalk::new(&profile.outages, stream(1)),
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_course_is_within_what_was_measured_and_its_own() {
         let course = |number| {
-            let mut walk = Walk::new(&STARLINK, number);
+            let mut walk = ProfileState::new(&STARLINK, number);
             (0..2000).map(|nth| walk.delay(Instant::from_ns(nth * 300_000_000))).collect::<Vec<_>>()
         };
         let one = course(1);
@@ -370,7 +370,7 @@ mod tests {
             STARLINK.delay.least() - STARLINK.other_way..=STARLINK.delay.largest() - STARLINK.other_way;
         assert!(one.iter().all(|delay| range.contains(delay)));
         // It does not matter which packets ask.
-        let mut late = Walk::new(&STARLINK, 1);
+        let mut late = ProfileState::new(&STARLINK, 1);
         assert_eq!(late.delay(Instant::from_ns(1999 * 300_000_000)), one[1999]);
     }
 
@@ -381,7 +381,7 @@ mod tests {
         const SECONDS: u64 = 1800;
         let (mut lost, mut at_steps, mut begun) = (0u64, 0u64, Vec::new());
         for number in 0..400 {
-            let mut walk = Walk::new(&STARLINK, number);
+            let mut walk = ProfileState::new(&STARLINK, number);
             let (mut before, mut own) = (false, 0u64);
             for nth in 0..SECONDS * 50 {
                 let now = walk.loses(Instant::from_ns(nth * 20_000_000));

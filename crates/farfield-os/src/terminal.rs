@@ -20,10 +20,10 @@ const ENDING: [i32; 11] =
 
 /// The terminal to give back, null if none is taken. What it points to is never freed: the handler may be
 /// reading it on any thread.
-static TAKEN: AtomicPtr<Taken> = AtomicPtr::new(ptr::null_mut());
+static TAKEN: AtomicPtr<SavedTerminal> = AtomicPtr::new(ptr::null_mut());
 
 /// A terminal as it was before it was taken.
-struct Taken {
+struct SavedTerminal {
     modes: libc::termios,
     /// The sequence that leaves the second screen.
     leaving: &'static [u8],
@@ -41,7 +41,7 @@ pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
         }
         modes
     };
-    TAKEN.store(Box::leak(Box::new(Taken { modes, leaving })), Ordering::Release);
+    TAKEN.store(Box::leak(Box::new(SavedTerminal { modes, leaving })), Ordering::Release);
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
         // A signal that cannot be caught leaves the terminal as the view has it.

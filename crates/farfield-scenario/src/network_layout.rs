@@ -11,7 +11,7 @@ use super::other_servers as servers;
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::MovePlan;
-use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
+use farfield_emulator::layout::{self, Bottleneck, Class, Graph, Layout, LayoutError, LayoutSettings};
 use farfield_engine::PlaneKind;
 use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
@@ -125,9 +125,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         };
         let (clients, shards) = (self.clients(), self.scenario.dealt_over(self.spec));
         let block = self.scenario.block_of_clients();
-        let frame = Frame { clients, shards, servers: self.scenario.servers(), block };
+        let settings = LayoutSettings { clients, shards, servers: self.scenario.servers(), block };
         let mut layout =
-            layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))?;
+            layout::lay_out(classes, bottleneck, settings).map_err(|error| self.misplaced(&error))?;
         self.set_moves(specs, &mut layout)?;
         self.add_servers(&mut layout)?;
         Ok(layout)

@@ -13,7 +13,7 @@ use crate::events::EventBody;
 use crate::instant::UnixNs;
 use crate::stream::{StreamContent, StreamOffset, StreamPiece};
 use crate::transaction::{Transaction, TransactionState};
-use crate::websocket::{Frames, SocketMessage, SocketStage};
+use crate::websocket::{MessageReader, SocketMessage, SocketStage};
 use std::collections::VecDeque;
 
 /// Bounds of what is read.
@@ -84,7 +84,7 @@ struct Shared {
     settled: bool,
     tunnel: bool,
     /// The frames of the client and the server, once the connection is a WebSocket.
-    frames: Option<Box<[Frames; 2]>>,
+    frames: Option<Box<[MessageReader; 2]>>,
     not_http: bool,
     counts: HttpCounts,
 }
@@ -128,7 +128,7 @@ impl Conversation {
     pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
         self.shared.offset = piece.offset;
         let head_max = self.shared.limits.head_bytes_max;
-        let mut owner = Requests(&mut self.shared);
+        let mut owner = RequestSink(&mut self.shared);
         self.requests.handle(piece.what, piece.captured, piece.begins_packet, head_max, &mut owner);
         self.settle();
     }
@@ -140,7 +140,7 @@ impl Conversation {
         self.shared.acked =
             if matches!(piece.what, StreamContent::Missing(_)) { StreamOffset::MAX } else { acked };
         let head_max = self.shared.limits.head_bytes_max;
-        let mut owner = Replies(&mut self.shared);
+        let mut owner = ReplySink(&mut self.shared);
         self.replies.handle(piece.what, piece.available, piece.begins_packet, head_max, &mut owner);
         self.settle();
     }
@@ -296,15 +296,15 @@ impl Shared {
 }
 
 /// Requests as they are read.
-struct Requests<'a>(&'a mut Shared);
+struct RequestSink<'a>(&'a mut Shared);
 
-impl Requests<'_> {
+impl RequestSink<'_> {
     fn last(&mut self) -> Option<&mut Exchange> {
         self.0.exchanges.back_mut().filter(|exchange| !exchange.request_done)
     }
 }
 
-impl MessageSink for Requests<'_> {
+impl MessageSink for RequestSink<'_> {
     fn begin(&mut self, at: UnixNs) {
         self.0.add(at);
     }
@@ -395,9 +395,9 @@ impl MessageSink for Requests<'_> {
 }
 
 /// Replies as they are read.
-struct Replies<'a>(&'a mut Shared);
+struct ReplySink<'a>(&'a mut Shared);
 
-impl MessageSink for Replies<'_> {
+impl MessageSink for ReplySink<'_> {
     fn begin(&mut self, at: UnixNs) {
         // A reply is sent when something of its request has come.
         let acked = self.0.acked;

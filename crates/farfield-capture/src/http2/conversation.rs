@@ -1,7 +1,7 @@
 //! Requests and replies of a connection of HTTP/2: streams (RFC 9113, section 5), in the order in which the
 //! client began them.
 
-use super::frames::{Frame, FrameSink, Frames, HEADER};
+use super::frames::{FrameHeader, FrameSink, Frames, HEADER};
 use super::hpack::{Decoder, Head};
 use crate::events::EventBody;
 use crate::http::{Body, HttpCounts, HttpLimits};
@@ -113,14 +113,14 @@ impl Conversation {
 
     /// Takes in what the client sent. A byte counts when it was first captured.
     pub fn handle_request(&mut self, piece: &StreamPiece<'_>) {
-        let mut owner = Requests { shared: &mut self.shared, blocks: &mut self.request_blocks };
+        let mut owner = RequestSink { shared: &mut self.shared, blocks: &mut self.request_blocks };
         self.requests.handle(piece.what, piece.captured, &mut owner);
         self.settle();
     }
 
     /// Takes in what the server sent. A byte counts when it is available in order.
     pub fn handle_reply(&mut self, piece: &StreamPiece<'_>) {
-        let mut owner = Replies { shared: &mut self.shared, blocks: &mut self.reply_blocks };
+        let mut owner = ReplySink { shared: &mut self.shared, blocks: &mut self.reply_blocks };
         self.replies.handle(piece.what, piece.available, &mut owner);
         self.settle();
     }
@@ -235,7 +235,7 @@ impl Blocks {
     /// Takes in a frame of a header block; returns the block once it is whole, or `Err` if it cannot be read.
     fn handle(
         &mut self,
-        frame: &Frame,
+        frame: &FrameHeader,
         content: &[u8],
         bytes_max: usize,
     ) -> Result<Option<(Block, Head)>, ()> {
@@ -246,7 +246,7 @@ impl Blocks {
             (HEADERS | PUSH_PROMISE, None) => {
                 let bytes = fragment(frame, content).ok_or(())?.to_vec();
                 let ends_stream = frame.kind == HEADERS && frame.flags & END_STREAM != 0;
-                let Frame { stream, kind, first, .. } = *frame;
+                let FrameHeader { stream, kind, first, .. } = *frame;
                 self.open = Some(Block { stream, kind, ends_stream, first, bytes });
             }
             // Nothing comes between the frames of a block (section 6.10).
@@ -265,7 +265,7 @@ impl Blocks {
 }
 
 /// The part of a header block in HEADERS or PUSH_PROMISE: without padding, priority, and promised stream.
-fn fragment<'a>(frame: &Frame, content: &'a [u8]) -> Option<&'a [u8]> {
+fn fragment<'a>(frame: &FrameHeader, content: &'a [u8]) -> Option<&'a [u8]> {
     let (mut from, mut to) = (0, content.len());
     if frame.flags & PADDED != 0 {
         to = to.checked_sub(usize::from(*content.first()?))?;
@@ -280,7 +280,7 @@ fn fragment<'a>(frame: &Frame, content: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Bytes of a whole DATA frame that are no body: padding, and its length.
-fn padding(frame: &Frame, content: &[u8]) -> u64 {
+fn padding(frame: &FrameHeader, content: &[u8]) -> u64 {
     match content.first() {
         Some(length) if frame.flags & PADDED != 0 => u64::from(*length) + 1,
         _ => 0,
@@ -288,27 +288,27 @@ fn padding(frame: &Frame, content: &[u8]) -> u64 {
 }
 
 /// Requests as they are read.
-struct Requests<'a> {
+struct RequestSink<'a> {
     shared: &'a mut Shared,
     blocks: &'a mut Blocks,
 }
 
-impl FrameSink for Requests<'_> {
-    fn data_begins(&mut self, _frame: &Frame) {}
+impl FrameSink for RequestSink<'_> {
+    fn data_begins(&mut self, _frame: &FrameHeader) {}
 
-    fn data(&mut self, frame: &Frame, _content: Body<'_>) {
+    fn data(&mut self, frame: &FrameHeader, _content: Body<'_>) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.request_last = exchange.request_last.max(frame.last);
         }
     }
 
-    fn lossy(&mut self, frame: &Frame) {
+    fn lossy(&mut self, frame: &FrameHeader) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.lossy = true;
         }
     }
 
-    fn frame(&mut self, frame: &Frame, content: &[u8]) {
+    fn frame(&mut self, frame: &FrameHeader, content: &[u8]) {
         let (head_max, target_max) = (self.shared.limits.head_bytes_max, self.shared.limits.target_bytes_max);
         match frame.kind {
             HEADERS | CONTINUATION => {
@@ -355,27 +355,27 @@ impl FrameSink for Requests<'_> {
 }
 
 /// Replies as they are read.
-struct Replies<'a> {
+struct ReplySink<'a> {
     shared: &'a mut Shared,
     blocks: &'a mut Blocks,
 }
 
-impl Replies<'_> {
+impl ReplySink<'_> {
     /// The bytes of `frame`, and the end of the reply if it has it.
-    fn took(exchange: &mut Exchange, frame: &Frame, bytes: u64) {
+    fn took(exchange: &mut Exchange, frame: &FrameHeader, bytes: u64) {
         exchange.reply_bytes += bytes;
         exchange.reply_last = exchange.reply_last.max(Some(frame.last));
     }
 }
 
-impl FrameSink for Replies<'_> {
-    fn data_begins(&mut self, frame: &Frame) {
+impl FrameSink for ReplySink<'_> {
+    fn data_begins(&mut self, frame: &FrameHeader) {
         if let Some(exchange) = self.shared.find(frame.stream) {
-            Replies::took(exchange, frame, HEADER as u64);
+            ReplySink::took(exchange, frame, HEADER as u64);
         }
     }
 
-    fn data(&mut self, frame: &Frame, content: Body<'_>) {
+    fn data(&mut self, frame: &FrameHeader, content: Body<'_>) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.body_bytes += content.count();
             match content {
@@ -383,17 +383,17 @@ impl FrameSink for Replies<'_> {
                 // What of it is padding is known at its end.
                 _ => exchange.events.lose(),
             }
-            Replies::took(exchange, frame, content.count());
+            ReplySink::took(exchange, frame, content.count());
         }
     }
 
-    fn lossy(&mut self, frame: &Frame) {
+    fn lossy(&mut self, frame: &FrameHeader) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.lossy = true;
         }
     }
 
-    fn frame(&mut self, frame: &Frame, content: &[u8]) {
+    fn frame(&mut self, frame: &FrameHeader, content: &[u8]) {
         match frame.kind {
             HEADERS | CONTINUATION | PUSH_PROMISE => {
                 let head_max = self.shared.limits.head_bytes_max;
@@ -405,7 +405,7 @@ impl FrameSink for Replies<'_> {
                     return;
                 };
                 if frame.kind != PUSH_PROMISE {
-                    Replies::took(exchange, frame, HEADER as u64 + frame.length);
+                    ReplySink::took(exchange, frame, HEADER as u64 + frame.length);
                 }
                 let Some((block, head)) = whole.filter(|(block, _)| block.kind == HEADERS) else { return };
                 match head.status {

@@ -26,7 +26,7 @@ pub(crate) fn is_begun(bytes: &[u8], by_client: bool) -> bool {
 
 /// A frame's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct FrameHeader {
     pub length: u64,
     pub kind: u8,
     pub flags: u8,
@@ -39,13 +39,13 @@ pub(super) struct Frame {
 /// The receiver of frames and their parts.
 pub(super) trait FrameSink {
     /// The header of a DATA frame.
-    fn data_begins(&mut self, frame: &Frame);
+    fn data_begins(&mut self, frame: &FrameHeader);
     /// More of a DATA frame's content, of which not all may be body.
-    fn data(&mut self, frame: &Frame, content: Body<'_>);
+    fn data(&mut self, frame: &FrameHeader, content: Body<'_>);
     /// Bytes of it were never captured.
-    fn lossy(&mut self, frame: &Frame);
+    fn lossy(&mut self, frame: &FrameHeader);
     /// A frame is whole. Of DATA, `content` is empty or begins with the length of the padding.
-    fn frame(&mut self, frame: &Frame, content: &[u8]);
+    fn frame(&mut self, frame: &FrameHeader, content: &[u8]);
     /// The bounds of frames are not known any more.
     fn lost(&mut self);
     /// Bytes that come are no HTTP/2.
@@ -58,7 +58,7 @@ enum Phase {
     Preface(usize),
     Header,
     Content {
-        frame: Frame,
+        frame: FrameHeader,
         left: u64,
     },
     /// Nothing is read any more.
@@ -119,7 +119,7 @@ impl Frames {
     }
 
     /// The first byte of padded content says how much is padding (section 6.1).
-    fn awaits_padding(&self, frame: &Frame) -> bool {
+    fn awaits_padding(&self, frame: &FrameHeader) -> bool {
         frame.flags & 8 != 0 && self.buffer.is_empty()
     }
 
@@ -181,7 +181,7 @@ impl Frames {
         let length = u64::from(u32::from_be_bytes([0, header[0], header[1], header[2]]));
         let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & !(1 << 31);
         let (kind, flags) = (header[3], header[4]);
-        let frame = Frame { length, kind, flags, stream, first: self.first, last: at };
+        let frame = FrameHeader { length, kind, flags, stream, first: self.first, last: at };
         if kind != DATA && length > self.content_max as u64 {
             return self.lose(owner);
         }
@@ -191,7 +191,7 @@ impl Frames {
         self.advance(frame, length, owner);
     }
 
-    fn advance(&mut self, frame: Frame, left: u64, owner: &mut impl FrameSink) {
+    fn advance(&mut self, frame: FrameHeader, left: u64, owner: &mut impl FrameSink) {
         if left > 0 {
             self.phase = Phase::Content { frame, left };
             return;

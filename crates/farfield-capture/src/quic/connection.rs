@@ -75,7 +75,7 @@ struct EndState {
 
 /// The fate of a client's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Early {
+enum ZeroRtt {
     Unknown,
     Accepted,
     Rejected,
@@ -101,7 +101,7 @@ pub(crate) struct QuicConnection {
     states: [EndState; 2],
     random: Option<[u8; 32]>,
     suite: Option<Suite>,
-    early: Early,
+    early: ZeroRtt,
     held: Vec<(UnixNs, Vec<u8>)>,
     held_bytes: usize,
     streams: BTreeMap<u64, [Stream; 2]>,
@@ -150,7 +150,7 @@ impl QuicConnection {
             states: Default::default(),
             random: None,
             suite: None,
-            early: Early::Unknown,
+            early: ZeroRtt::Unknown,
             held: Vec::new(),
             held_bytes: 0,
             streams: BTreeMap::new(),
@@ -339,8 +339,8 @@ impl QuicConnection {
     }
 
     fn handle_content(&mut self, at: UnixNs, by: usize, kind: PacketKind, content: &[u8]) {
-        if kind == PacketKind::ZeroRtt && self.early != Early::Accepted {
-            if self.early == Early::Unknown && self.held_bytes < HELD_BYTES_MAX {
+        if kind == PacketKind::ZeroRtt && self.early != ZeroRtt::Accepted {
+            if self.early == ZeroRtt::Unknown && self.held_bytes < HELD_BYTES_MAX {
                 self.held_bytes += content.len();
                 self.held.push((at, content.to_vec()));
             }
@@ -419,9 +419,9 @@ impl QuicConnection {
                     self.begin_secrets(hello.suite);
                 }
                 HandshakeMessage::EncryptedExtensions(extensions)
-                    if by == SERVER && self.early == Early::Unknown =>
+                    if by == SERVER && self.early == ZeroRtt::Unknown =>
                 {
-                    self.early = if extensions.early_data { Early::Accepted } else { Early::Rejected };
+                    self.early = if extensions.early_data { ZeroRtt::Accepted } else { ZeroRtt::Rejected };
                     self.held_bytes = 0;
                     for (at, content) in std::mem::take(&mut self.held) {
                         self.handle_content(at, CLIENT, PacketKind::ZeroRtt, &content);

@@ -44,7 +44,7 @@ pub(crate) struct TlsCounts {
 
 /// The fate of a client's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Early {
+enum EarlyData {
     /// None is sent, or it counts.
     Accepted,
     /// It is not known yet.
@@ -70,7 +70,7 @@ enum Protection {
 
 /// One direction.
 #[derive(Debug)]
-struct End {
+struct EndState {
     records: Records,
     messages: Messages,
     protection: Protection,
@@ -82,7 +82,7 @@ struct End {
 
 /// Something that an end said.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ApplicationData<'a> {
     pub by_client: bool,
     /// Both ends agreed on HTTP/2.
     pub is_http2: bool,
@@ -95,8 +95,8 @@ pub(crate) struct Session {
     secrets: Arc<Secrets>,
     client: Option<ClientHello>,
     server: Option<ServerHello>,
-    ends: [End; 2],
-    early: Early,
+    ends: [EndState; 2],
+    early: EarlyData,
     /// Items of a client, held until it is known what becomes of them.
     held: Vec<Item>,
     held_bytes: usize,
@@ -109,7 +109,7 @@ pub(crate) struct Session {
 impl Session {
     /// A session from its beginning, whose secrets are among `secrets`.
     pub fn new(secrets: Arc<Secrets>) -> Session {
-        let end = || End {
+        let end = || EndState {
             records: Records::new(),
             messages: Messages::default(),
             protection: Protection::Clear,
@@ -121,7 +121,7 @@ impl Session {
             client: None,
             server: None,
             ends: [end(), end()],
-            early: Early::Accepted,
+            early: EarlyData::Accepted,
             held: Vec::new(),
             held_bytes: 0,
             is_http2: false,
@@ -141,7 +141,12 @@ impl Session {
     }
 
     /// Takes in what an end sent; hands on what it said.
-    pub fn handle(&mut self, by_client: bool, piece: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    pub fn handle(
+        &mut self,
+        by_client: bool,
+        piece: &StreamPiece<'_>,
+        hand_on: &mut dyn FnMut(ApplicationData<'_>),
+    ) {
         let by = if by_client { CLIENT } else { SERVER };
         let mut items = Vec::new();
         self.ends[by].records.handle(piece, &mut |item| items.push(item));
@@ -158,7 +163,7 @@ impl Session {
     }
 
     /// Nothing more is captured: what waits is judged by what is known.
-    pub fn finish(&mut self, hand_on: &mut dyn FnMut(Said<'_>)) {
+    pub fn finish(&mut self, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         if !self.held.is_empty() {
             self.give_up(SERVER);
             self.release(hand_on);
@@ -167,12 +172,12 @@ impl Session {
 
     /// True if the client's next record cannot be judged yet.
     fn must_wait(&self) -> bool {
-        let is_undecided = self.server.is_none() || self.early == Early::Offered;
+        let is_undecided = self.server.is_none() || self.early == EarlyData::Offered;
         self.client.is_some() && is_undecided && !matches!(self.ends[CLIENT].protection, Protection::Unknown)
     }
 
     /// Keeps what the client sent until it can be judged.
-    fn hold(&mut self, item: Item, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn hold(&mut self, item: Item, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         self.held_bytes += match &item {
             Item::Record(record) => record.body.len(),
             _ => 0,
@@ -185,7 +190,7 @@ impl Session {
     }
 
     /// Reads what waited, once it can be judged.
-    fn release(&mut self, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn release(&mut self, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         if self.held.is_empty() || self.must_wait() {
             return;
         }
@@ -201,8 +206,8 @@ impl Session {
         self.ends[by].messages.lose();
         if by == SERVER {
             // The server's word on early data is not known, nor which keys both ends use.
-            if self.early == Early::Offered {
-                self.early = Early::Unknown;
+            if self.early == EarlyData::Offered {
+                self.early = EarlyData::Unknown;
             }
             if self.server.is_none() {
                 self.ends[CLIENT].protection = Protection::Unknown;
@@ -210,7 +215,7 @@ impl Session {
         }
     }
 
-    fn handle_item(&mut self, by: usize, item: Item, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn handle_item(&mut self, by: usize, item: Item, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         match item {
             Item::Record(record) => self.handle_record(by, &record, hand_on),
             Item::Lost { offset, count, captured, available } => {
@@ -243,16 +248,21 @@ impl Session {
     }
 
     /// Hands on what an end said, up to its end; of a session without keys nothing.
-    fn say(&mut self, by: usize, piece: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn say(&mut self, by: usize, piece: &StreamPiece<'_>, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         let has_keys = self.server.is_some() && !self.counts.lacks_secrets && !self.counts.is_other;
         if has_keys && !self.ends[by].has_ended {
             self.ends[by].has_ended = piece.what == StreamContent::Fin;
-            hand_on(Said { by_client: by == CLIENT, is_http2: self.is_http2, piece: *piece });
+            hand_on(ApplicationData { by_client: by == CLIENT, is_http2: self.is_http2, piece: *piece });
         }
     }
 
     /// Hands on content that could not be read and turned out to be none of the handshake's.
-    fn say_pending(&mut self, by: usize, before: &StreamPiece<'_>, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn say_pending(
+        &mut self,
+        by: usize,
+        before: &StreamPiece<'_>,
+        hand_on: &mut dyn FnMut(ApplicationData<'_>),
+    ) {
         let count = std::mem::take(&mut self.ends[by].pending);
         if count > 0 {
             self.say(
@@ -263,7 +273,7 @@ impl Session {
         }
     }
 
-    fn handle_record(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn handle_record(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         let is_13 = self.server.is_some_and(|hello| hello.version == 0x0304);
         match &mut self.ends[by].protection {
             Protection::Clear | Protection::Changes(_) if record.kind() == HANDSHAKE => {
@@ -299,7 +309,7 @@ impl Session {
             match message {
                 HandshakeMessage::ClientHello(hello) if by == CLIENT && self.client.is_none() => {
                     self.client = Some(hello);
-                    self.early = if hello.offers_early { Early::Offered } else { Early::Accepted };
+                    self.early = if hello.offers_early { EarlyData::Offered } else { EarlyData::Accepted };
                 }
                 HandshakeMessage::Retry if by == SERVER => self.reject_early(),
                 HandshakeMessage::ServerHello(hello) if by == SERVER && self.server.is_none() => {
@@ -311,8 +321,8 @@ impl Session {
     }
 
     fn reject_early(&mut self) {
-        if self.early == Early::Offered {
-            self.early = Early::Rejected;
+        if self.early == EarlyData::Offered {
+            self.early = EarlyData::Rejected;
         }
     }
 
@@ -358,7 +368,7 @@ impl Session {
         self.give_up(SERVER);
     }
 
-    fn handle_sealed(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(Said<'_>)) {
+    fn handle_sealed(&mut self, by: usize, record: &TlsRecord, hand_on: &mut dyn FnMut(ApplicationData<'_>)) {
         let Protection::Sealed(opener) = &mut self.ends[by].protection else { return };
         let Some(opened) = opener.open(record.header, record.is_whole().then_some(&record.body[..])) else {
             let (overhead, epoch) = (opener.overhead(), opener.epoch());
@@ -393,9 +403,9 @@ impl Session {
             match message {
                 HandshakeMessage::EncryptedExtensions(extensions) => {
                     self.is_http2 = extensions.is_http2;
-                    if self.early == Early::Offered {
+                    if self.early == EarlyData::Offered {
                         let is_accepted = extensions.early_data;
-                        self.early = if is_accepted { Early::Accepted } else { Early::Rejected };
+                        self.early = if is_accepted { EarlyData::Accepted } else { EarlyData::Rejected };
                     }
                 }
                 HandshakeMessage::Finished => self.secured = Some(record.available),
@@ -409,19 +419,21 @@ impl Session {
         by: usize,
         record: &TlsRecord,
         opened: &DecryptedRecord,
-        hand_on: &mut dyn FnMut(Said<'_>),
+        hand_on: &mut dyn FnMut(ApplicationData<'_>),
     ) {
         if opened.epoch == Epoch::Early {
             match self.early {
                 // Those requests are sent again.
-                Early::Rejected => return,
-                Early::Unknown | Early::Offered => return self.handle_unread(by, record, 17, hand_on),
-                Early::Accepted => {}
+                EarlyData::Rejected => return,
+                EarlyData::Unknown | EarlyData::Offered => {
+                    return self.handle_unread(by, record, 17, hand_on);
+                }
+                EarlyData::Accepted => {}
             }
         }
-        if by == SERVER && self.early == Early::Offered {
+        if by == SERVER && self.early == EarlyData::Offered {
             // Its first messages were not read, and this comes after them.
-            self.early = Early::Unknown;
+            self.early = EarlyData::Unknown;
             self.release(hand_on);
         }
         record.hand_on(opened.before, &opened.content, &mut |piece| self.say(by, piece, hand_on));
@@ -433,7 +445,7 @@ impl Session {
         record: &TlsRecord,
         overhead: usize,
         epoch: Option<Epoch>,
-        hand_on: &mut dyn FnMut(Said<'_>),
+        hand_on: &mut dyn FnMut(ApplicationData<'_>),
     ) {
         let is_12 = self.server.is_some_and(|hello| hello.version == 0x0303);
         if is_12 && record.kind() != APPLICATION_DATA {
@@ -443,7 +455,7 @@ impl Session {
         if epoch == Some(Epoch::Traffic) {
             return self.handle_unread(by, record, overhead, hand_on);
         }
-        if by == CLIENT && epoch != Some(Epoch::Handshake) && self.early == Early::Rejected {
+        if by == CLIENT && epoch != Some(Epoch::Handshake) && self.early == EarlyData::Rejected {
             return;
         }
         let count = record.len.saturating_sub(overhead) as u64;
@@ -458,7 +470,7 @@ impl Session {
         by: usize,
         record: &TlsRecord,
         overhead: usize,
-        hand_on: &mut dyn FnMut(Said<'_>),
+        hand_on: &mut dyn FnMut(ApplicationData<'_>),
     ) {
         let count = record.len.saturating_sub(overhead) as u64;
         self.counts.records += 1;

@@ -2,10 +2,10 @@
 //! that answers as a test says, and what either of them heard and when.
 
 use super::*;
-use crate::capture::{CapturePlan, Captured};
+use crate::capture::{CapturePlan, CapturedPacket};
 use crate::client_event::ClientEvent;
 use crate::clients::ClientShare;
-use crate::links::Beyond;
+use crate::links::ShardScope;
 use crate::packet::PacketPayload;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
@@ -94,7 +94,7 @@ impl DatagramScene {
     /// A stage on which each client has one user, with a socket that is open.
     pub fn of(network: NetworkPlan, shards: u32) -> DatagramScene {
         let (network, seed) = (Arc::new(network), Seed(7));
-        let beyond = if shards == 1 { Beyond::Everything } else { Beyond::Gateway };
+        let beyond = if shards == 1 { ShardScope::Everything } else { ShardScope::Gateway };
         let side = |shard| ClientSide::new(Arc::clone(&network), seed, ClientShare { shard, shards }, beyond);
         let links = (shards > 1).then(|| SharedLinks::new(Arc::clone(&network), seed));
         let mut stage = DatagramScene {
@@ -136,7 +136,7 @@ impl DatagramScene {
         self.sides.iter_mut().for_each(|side| side.edge.capture(&plan));
     }
 
-    pub fn captured(&mut self) -> Vec<Captured> {
+    pub fn captured(&mut self) -> Vec<CapturedPacket> {
         self.sides.iter_mut().flat_map(|side| side.edge.take_captured()).collect()
     }
 

@@ -4,7 +4,7 @@
 //! modulo the number of shards. So the address of client n stands at an offset that leaves the same remainder
 //! as n does; where there are several shards, some addresses in between may stay free.
 
-use super::{Block, Class, Frame, LayoutError};
+use super::{Block, Class, LayoutError, LayoutSettings};
 use std::net::IpAddr;
 
 /// Addresses of all clients.
@@ -18,15 +18,19 @@ pub(super) struct Addressing {
     pub clients_v6: Option<Block>,
 }
 
-pub(super) fn assign(classes: &[Class], member_of: &[u16], frame: Frame) -> Result<Addressing, LayoutError> {
-    let shards = frame.shards.get();
+pub(super) fn assign(
+    classes: &[Class],
+    member_of: &[u16],
+    settings: LayoutSettings,
+) -> Result<Addressing, LayoutError> {
+    let shards = settings.shards.get();
     let (ranks, spans) = rank(classes.len(), member_of, shards);
     if let Some(class) = spans.iter().position(|&span| span == 0) {
         let name = classes[class].name.clone();
         return Err(LayoutError::Empty { class, name, clients: member_of.len() as u32 });
     }
-    let pools = Pools::choose(classes, &spans, frame);
-    pools.check(classes, frame)?;
+    let pools = Pools::choose(classes, &spans, settings);
+    pools.check(classes, settings)?;
     let first = pools.fill(classes, &spans, shards.into())?;
     let [clients_v4, clients_v6] = pools.around;
     Ok(Addressing { first, ranks, clients_v4, clients_v6 })
@@ -59,12 +63,12 @@ struct Pools {
 }
 
 impl Pools {
-    fn choose(classes: &[Class], spans: &[u128], frame: Frame) -> Pools {
-        let shards = u128::from(frame.shards.get());
+    fn choose(classes: &[Class], spans: &[u128], settings: LayoutSettings) -> Pools {
+        let shards = u128::from(settings.shards.get());
         let unsaid = classes.iter().zip(spans).filter(|(class, _)| class.pool.is_none());
         let needed: u128 = unsaid.map(|(_, span)| span.next_multiple_of(shards)).sum::<u128>() + shards;
         let usual = if needed <= Block::BENCHMARK.usable().1 { Block::BENCHMARK } else { Block::SHARED };
-        let default = frame.block.unwrap_or(usual);
+        let default = settings.block.unwrap_or(usual);
         let of: Vec<Block> = classes.iter().map(|class| class.pool.unwrap_or(default)).collect();
         let around =
             |v6: bool| of.iter().copied().filter(|block| block.is_v6() == v6).reduce(|a, b| a.join(&b));
@@ -72,7 +76,7 @@ impl Pools {
         Pools { of, around }
     }
 
-    fn check(&self, classes: &[Class], frame: Frame) -> Result<(), LayoutError> {
+    fn check(&self, classes: &[Class], settings: LayoutSettings) -> Result<(), LayoutError> {
         let own = |class: &usize| classes[*class].pool.is_some();
         for class in (0..classes.len()).filter(own) {
             let overlaps = |other: &usize| self.of[*other].overlaps(&self.of[class]);
@@ -80,7 +84,7 @@ impl Pools {
                 return Err(self.overlap(classes, class, other));
             }
         }
-        let servers = [IpAddr::V4(frame.servers.v4), IpAddr::V6(frame.servers.v6)];
+        let servers = [IpAddr::V4(settings.servers.v4), IpAddr::V6(settings.servers.v6)];
         for server in servers {
             let held = |block: &Block| block.contains(server);
             if let Some(class) = self.of.iter().position(held) {

@@ -6,8 +6,8 @@
 //! nothing else.
 
 use super::{
-    Block, CLASSES_MOST, Class, Frame, GraphPlaces, HOPS_MOST, Layout, LayoutError, Places, check_weights,
-    deal, finish,
+    Block, CLASSES_MOST, Class, GraphPlaces, HOPS_MOST, Layout, LayoutError, LayoutSettings, Places,
+    check_weights, deal, finish,
 };
 use crate::plan::{HopPlan, NodePlan, OtherServers, RoutePlan, Servers};
 use crate::slots::SharedLinkId;
@@ -36,7 +36,7 @@ pub struct Graph<'t> {
 type ClassLinks = (Vec<Arc<LinkModel>>, Vec<Arc<LinkModel>>);
 
 /// A client's way to a server, with the number of links at the client's end that are its own.
-type Way = (Stretch, Stretch);
+type ClientPath = (Stretch, Stretch);
 
 impl Graph<'_> {
     /// Lays out the graph: every member is one client, and classes are dealt out as evenly as their sizes
@@ -71,7 +71,7 @@ impl Graph<'_> {
         let ends: Vec<NodeId> =
             std::iter::once(self.server).chain(self.others.iter().map(|(host, _)| *host)).collect();
         // The ways of all clients to the first server, then those to the next.
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<ClientPath> = Vec::new();
         for server in &ends {
             let flows: Vec<_> = hosts.iter().map(|&host| (host, *server)).collect();
             let mut own = collapse(self.topology, self.routes, &flows);
@@ -108,9 +108,16 @@ impl Graph<'_> {
             of_classes: Vec::new(),
         };
         let nodes = self.topology.nodes().map(|(_, node)| node.name.clone()).collect();
-        let frame = Frame { clients, shards, servers, block };
-        let mut layout =
-            finish(classes, member_of, |number, _| route_of[number as usize], routes, shared, nodes, frame)?;
+        let settings = LayoutSettings { clients, shards, servers, block };
+        let mut layout = finish(
+            classes,
+            member_of,
+            |number, _| route_of[number as usize],
+            routes,
+            shared,
+            nodes,
+            settings,
+        )?;
         layout.network.others = others;
         layout.places = Places::Graph(Box::new(places));
         Ok(layout)
@@ -119,9 +126,9 @@ impl Graph<'_> {
 
 /// Clients' own links must be the first on their way to every server: where they are not alike, a client has
 /// none.
-fn begin_alike(ways: &mut [Way], clients: usize) {
+fn begin_alike(ways: &mut [ClientPath], clients: usize) {
     for client in 0..clients {
-        let own = |way: &Way| (way.0.split_up().0.to_vec(), way.1.split_down().1.to_vec());
+        let own = |way: &ClientPath| (way.0.split_up().0.to_vec(), way.1.split_down().1.to_vec());
         let first = own(&ways[client]);
         let of_client = || (client..ways.len()).step_by(clients);
         if of_client().any(|way| own(&ways[way]) != first) {
@@ -185,8 +192,8 @@ pub fn with_models<J: PartialEq, E>(
     Ok(models)
 }
 
-fn check_length<L>(topology: &Topology<L>, hosts: &[NodeId], ways: &[Way]) -> Result<(), LayoutError> {
-    let hops = |(up, down): &Way| up.links.len().max(down.links.len());
+fn check_length<L>(topology: &Topology<L>, hosts: &[NodeId], ways: &[ClientPath]) -> Result<(), LayoutError> {
+    let hops = |(up, down): &ClientPath| up.links.len().max(down.links.len());
     match ways.iter().position(|way| hops(way) > HOPS_MOST) {
         Some(at) => {
             Err(LayoutError::TooFar { host: topology.node(hosts[at]).name.clone(), hops: hops(&ways[at]) })
@@ -196,7 +203,7 @@ fn check_length<L>(topology: &Topology<L>, hosts: &[NodeId], ways: &[Way]) -> Re
 }
 
 /// Cuts a client's own links at its first router, and both directions at the same node.
-fn end_at_router<L>(topology: &Topology<L>, (up, down): &mut Way) {
+fn end_at_router<L>(topology: &Topology<L>, (up, down): &mut ClientPath) {
     let ends = |id: &LinkId| topology.edge(*id).to;
     let is_router = |node: NodeId| topology.node(node).kind == NodeKind::Router;
     let own = up.links.iter().take(up.private).position(|id| is_router(ends(id)));
@@ -219,7 +226,7 @@ fn end_at_router<L>(topology: &Topology<L>, (up, down): &mut Way) {
 fn own_links(
     topology: &Topology<Arc<LinkModel>>,
     member_of: &[u16],
-    ways: &mut [Way],
+    ways: &mut [ClientPath],
     classes: usize,
 ) -> Vec<ClassLinks> {
     let models = |links: &[LinkId]| -> Vec<Arc<LinkModel>> {
@@ -255,7 +262,7 @@ struct RoutePlans<'t> {
 }
 
 impl RoutePlans<'_> {
-    fn route(&mut self, host: NodeId, (up, down): &Way) -> u32 {
+    fn route(&mut self, host: NodeId, (up, down): &ClientPath) -> u32 {
         let (up, down) = (up.split_up().1, down.split_down().0);
         let key = (up.to_vec(), down.to_vec());
         if let Some((number, _)) = self.found.get(&key) {

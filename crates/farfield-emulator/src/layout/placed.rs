@@ -14,7 +14,7 @@ pub const PLACED_MOST: u32 = 1 << 16;
 
 /// Hosts of one class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedHosts {
     /// Their addresses, all of the block.
     pub block: Block,
     /// The far ends that they have the links of this class for; all if absent.
@@ -69,13 +69,13 @@ impl NetworkPlan {
     ///
     /// # Errors
     /// See [`PlacedError`].
-    pub fn with_hosts_at(&self, placed: &[Placed]) -> Result<NetworkPlan, PlacedError> {
-        let mut placed: Vec<&Placed> = placed.iter().collect();
+    pub fn with_hosts_at(&self, placed: &[PlacedHosts]) -> Result<NetworkPlan, PlacedError> {
+        let mut placed: Vec<&PlacedHosts> = placed.iter().collect();
         // A directory finds the first of several.
-        let bits = |placed: &&Placed| (placed.block.bits(), placed.towards.map(|block| block.bits()));
+        let bits = |placed: &&PlacedHosts| (placed.block.bits(), placed.towards.map(|block| block.bits()));
         placed.sort_by_key(|placed| std::cmp::Reverse(bits(placed)));
         let (mut classes, mut clients) = (Vec::new(), Vec::new());
-        for (nth, Placed { block, towards, class }) in placed.iter().copied().enumerate() {
+        for (nth, PlacedHosts { block, towards, class }) in placed.iter().copied().enumerate() {
             if placed[..nth].iter().any(|other| (other.block, other.towards) == (*block, *towards)) {
                 return Err(PlacedError::Twice { block: *block });
             }
@@ -126,7 +126,7 @@ fn check_mtu(block: &Block, class: &ClassPlan) -> Result<(), PlacedError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{Class, Frame, lay_out};
+    use crate::layout::{Class, LayoutSettings, lay_out};
     use crate::{Directory, Servers};
     use farfield_base::Duration;
     use farfield_net::LinkModel;
@@ -148,12 +148,12 @@ mod tests {
         };
         let servers = Servers { v4: Ipv4Addr::new(192, 0, 2, 1), v6: Ipv6Addr::LOCALHOST, port: 80 };
         let clients = NonZeroU32::new(4).expect("not 0");
-        let frame = Frame { clients, shards: NonZeroU32::MIN, servers, block: None };
-        lay_out(vec![class("dsl"), class("modem")], None, frame).expect("a network").network
+        let settings = LayoutSettings { clients, shards: NonZeroU32::MIN, servers, block: None };
+        lay_out(vec![class("dsl"), class("modem")], None, settings).expect("a network").network
     }
 
-    fn placed(block: &str, class: Option<&str>) -> Placed {
-        Placed { block: block.parse().expect(block), towards: None, class: class.map(str::to_owned) }
+    fn placed(block: &str, class: Option<&str>) -> PlacedHosts {
+        PlacedHosts { block: block.parse().expect(block), towards: None, class: class.map(str::to_owned) }
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_pair_has_the_path_of_the_smallest_blocks_around_it() {
-        let towards = |block: &str, far: &str, class| Placed {
+        let towards = |block: &str, far: &str, class| PlacedHosts {
             towards: Some(far.parse().expect(far)),
             ..placed(block, Some(class))
         };
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_placed_is_refused() {
-        let refused = |blocks: &[Placed]| network().with_hosts_at(blocks).unwrap_err().to_string();
+        let refused = |blocks: &[PlacedHosts]| network().with_hosts_at(blocks).unwrap_err().to_string();
         assert!(refused(&[placed("10.0.0.0/24", Some("lan"))]).contains("there are dsl, modem"));
         assert!(refused(&[placed("10.0.0.0/8", None)]).contains("10.0.0.0/8 makes more than 65536"));
         assert!(refused(&[placed("::/0", None)]).contains("smaller blocks"));

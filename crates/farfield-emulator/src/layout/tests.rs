@@ -14,8 +14,8 @@ fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).expect("not 0")
 }
 
-fn frame(clients: u32, shards: u32) -> Frame {
-    Frame { clients: number(clients), shards: number(shards), servers: SERVERS, block: None }
+fn settings(clients: u32, shards: u32) -> LayoutSettings {
+    LayoutSettings { clients: number(clients), shards: number(shards), servers: SERVERS, block: None }
 }
 
 fn link(delay_ms: u64) -> Arc<LinkModel> {
@@ -44,7 +44,7 @@ fn addresses(layout: &Layout) -> Vec<String> {
 #[test]
 fn classes_have_edges_shares_and_addresses_one_after_the_other() {
     let classes = vec![class("near", 3.0, 5, ""), class("far", 1.0, 100, "")];
-    let layout = lay_out(classes, None, frame(8, 1)).unwrap();
+    let layout = lay_out(classes, None, settings(8, 1)).unwrap();
     let of: Vec<u16> = layout.network.clients.iter().map(|client| client.class).collect();
     assert_eq!(of.iter().filter(|&&class| class == 1).count(), 2);
     assert_eq!(layout.network.routes, [RoutePlan::direct(0), RoutePlan::direct(1)]);
@@ -63,7 +63,7 @@ fn classes_have_edges_shares_and_addresses_one_after_the_other() {
 fn a_bottleneck_is_shared_by_all_behind_their_edges() {
     let bottleneck = Bottleneck { up: link(1), down: link(2) };
     let classes = vec![class("a", 1.0, 5, ""), class("b", 1.0, 10, "")];
-    let layout = lay_out(classes, Some(bottleneck), frame(4, 1)).unwrap();
+    let layout = lay_out(classes, Some(bottleneck), settings(4, 1)).unwrap();
     let router = |id| NodePlan { id, kind: NodeKind::Router };
     let second = &layout.network.routes[1];
     let hop = |link: Option<u32>, to| HopPlan { link: link.map(SharedLinkId::new), to };
@@ -82,7 +82,7 @@ fn the_mss_follows_from_mtu_and_family() {
     let given = Class { mss_is_given: true, ..class("given", 1.0, 5, "") };
     let given = Class { tcp: Config::bsd().with(|config| config.mss = 536), ..given };
     let classes = vec![class("v4", 1.0, 5, ""), narrow("198.19.1.0/24"), narrow("2001:2::/64"), given];
-    let layout = lay_out(classes, None, frame(4, 1)).unwrap();
+    let layout = lay_out(classes, None, settings(4, 1)).unwrap();
     let mss: Vec<u16> = layout.network.classes.iter().map(|class| class.tcp.mss).collect();
     assert_eq!(mss, [1460, 1360, 1340, 536]);
     // Of a peer that announces none: RFC 9293 §3.7.1
@@ -100,7 +100,7 @@ fn addresses_tell_shards() {
             class("c", 1.0, 5, "198.19.100.0/24"),
             class("d", 2.0, 5, "2001:2:0:7::/64"),
         ];
-        let layout = lay_out(classes, None, frame(330, shards)).unwrap();
+        let layout = lay_out(classes, None, settings(330, shards)).unwrap();
         let mut seen = BTreeSet::new();
         for client in 0..330 {
             let address = layout.network.address(ClientId::new(client));
@@ -115,33 +115,38 @@ fn addresses_tell_shards() {
 
 #[test]
 fn many_clients_have_the_larger_block() {
-    let layout = lay_out(vec![class("all", 1.0, 5, "")], None, frame(200_000, 1)).unwrap();
+    let layout = lay_out(vec![class("all", 1.0, 5, "")], None, settings(200_000, 1)).unwrap();
     assert_eq!(layout.clients_v4, Some(Block::SHARED));
 }
 
 #[test]
 fn mistakes_name_the_class_and_the_remedy() {
-    let refuse = |classes: Vec<Class>, frame: Frame, at: Option<usize>, hint: &str| {
-        let error = lay_out(classes, None, frame).expect_err(hint);
+    let refuse = |classes: Vec<Class>, settings: LayoutSettings, at: Option<usize>, hint: &str| {
+        let error = lay_out(classes, None, settings).expect_err(hint);
         assert!(error.to_string().contains(hint), "{error}");
         assert_eq!(error.class(), at, "{error}");
     };
     let two = |one: &str, other: &str| vec![class("a", 1.0, 5, one), class("b", 1.0, 5, other)];
-    refuse(two("", "198.19.0.0/29"), frame(20, 1), Some(1), "198.19.0.0/29 has 6 addresses for the 10");
-    refuse(two("10.0.0.0/24", "10.0.0.128/25"), frame(4, 1), Some(1), "overlaps 10.0.0.0/24 of class `a`");
-    refuse(two("", "198.18.0.0/28"), frame(4, 1), Some(1), "overlaps 198.18.0.0/15");
-    refuse(two("", "192.0.2.0/24"), frame(4, 1), Some(1), "holds the server's address 192.0.2.1");
-    refuse(two("2.0.0.0/8", "250.0.0.0/8"), frame(4, 1), Some(1), "0.0.0.0/0 lies around");
-    refuse(two("", ""), frame(1001, 4), None, "nearest number that can is 1000");
-    refuse(two("", ""), frame(2, 3), None, "nearest number that can is 3");
-    refuse(vec![class("a", 1.0, 5, ""), class("b", 0.0, 5, "")], frame(4, 1), Some(1), "not above 0");
-    refuse(vec![class("a", 1.0, 5, ""), class("b", 1e-6, 5, "")], frame(4, 1), Some(1), "no client among 4");
-    refuse(Vec::new(), frame(4, 1), None, "from 1 to 64");
-    refuse(vec![class("a", 1.0, 5, ""); 65], frame(4, 1), None, "65 classes");
+    refuse(two("", "198.19.0.0/29"), settings(20, 1), Some(1), "198.19.0.0/29 has 6 addresses for the 10");
+    refuse(two("10.0.0.0/24", "10.0.0.128/25"), settings(4, 1), Some(1), "overlaps 10.0.0.0/24 of class `a`");
+    refuse(two("", "198.18.0.0/28"), settings(4, 1), Some(1), "overlaps 198.18.0.0/15");
+    refuse(two("", "192.0.2.0/24"), settings(4, 1), Some(1), "holds the server's address 192.0.2.1");
+    refuse(two("2.0.0.0/8", "250.0.0.0/8"), settings(4, 1), Some(1), "0.0.0.0/0 lies around");
+    refuse(two("", ""), settings(1001, 4), None, "nearest number that can is 1000");
+    refuse(two("", ""), settings(2, 3), None, "nearest number that can is 3");
+    refuse(vec![class("a", 1.0, 5, ""), class("b", 0.0, 5, "")], settings(4, 1), Some(1), "not above 0");
+    refuse(
+        vec![class("a", 1.0, 5, ""), class("b", 1e-6, 5, "")],
+        settings(4, 1),
+        Some(1),
+        "no client among 4",
+    );
+    refuse(Vec::new(), settings(4, 1), None, "from 1 to 64");
+    refuse(vec![class("a", 1.0, 5, ""); 65], settings(4, 1), None, "65 classes");
     let short = Arc::new(LinkModel::ideal(Duration::ZERO).mtu(Mtu::new(576).unwrap()));
     let six = Class { up: vec![short], ..class("six", 1.0, 5, "2001:2::/48") };
-    refuse(vec![six], frame(4, 1), Some(0), "MTU of 576; IPv6 needs at least 1280");
-    refuse(vec![class("a", 1.0, 5, "")], frame(5_000_000, 1), Some(0), "100.64.0.0/10");
+    refuse(vec![six], settings(4, 1), Some(0), "MTU of 576; IPv6 needs at least 1280");
+    refuse(vec![class("a", 1.0, 5, "")], settings(5_000_000, 1), Some(0), "100.64.0.0/10");
 }
 
 fn models(topology: &Topology<Arc<LinkSpec>>) -> Topology<Arc<LinkModel>> {
@@ -252,7 +257,7 @@ fn a_graph_keeps_its_routers() {
 fn clients_that_move_have_doubles() {
     let wifi = Class { moves_to: Some(2), ..class("wifi", 2.0, 5, "") };
     let classes = vec![wifi, class("dsl", 1.0, 10, ""), class("4g", 0.0, 25, "")];
-    let Layout { network, .. } = lay_out(classes, None, frame(6, 3)).unwrap();
+    let Layout { network, .. } = lay_out(classes, None, settings(6, 3)).unwrap();
     assert_eq!((network.acting(), network.clients.len(), network.moves.len()), (6, 12, 4));
     let mut addresses: Vec<_> = (0..12).map(|number| network.address(ClientId::new(number))).collect();
     for own in &network.moves {
@@ -266,7 +271,7 @@ fn clients_that_move_have_doubles() {
     addresses.dedup();
     assert_eq!(addresses.len(), 12);
     let nobody = Class { moves_to: Some(1), ..class("wifi", 0.0, 5, "") };
-    let refused = lay_out(vec![nobody, class("4g", 0.0, 25, "")], None, frame(2, 1));
+    let refused = lay_out(vec![nobody, class("4g", 0.0, 25, "")], None, settings(2, 1));
     assert!(matches!(refused, Err(LayoutError::Weight { class: 0, .. })), "{refused:?}");
 }
 
@@ -276,7 +281,7 @@ fn clients_that_move_have_doubles() {
 fn servers_beside_the_first_have_routes_of_their_own() {
     let classes = vec![class("near", 1.0, 5, ""), class("far", 1.0, 50, "")];
     let bottleneck = Bottleneck { up: link(1), down: link(1) };
-    let mut layout = lay_out(classes, Some(bottleneck), frame(4, 1)).unwrap();
+    let mut layout = lay_out(classes, Some(bottleneck), settings(4, 1)).unwrap();
     let at = |last: u8| Servers { v4: Ipv4Addr::new(192, 0, 2, last), ..SERVERS };
     layout.add_server("b", at(2), Some(Bottleneck { up: link(10), down: link(20) }));
     layout.add_server("c", at(3), None);

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::sink::{EVENTS_A_LOOK, Remote};
-use crate::links::Beyond;
+use crate::links::ShardScope;
 use crate::transit::Crossing;
 use crate::{Directory, Shard};
 use farfield_base::{Duration, Instant, Note, Sample, Window};
@@ -32,7 +32,7 @@ impl Partition {
     pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Partition {
         let network = Arc::clone(&simulation.network);
         Partition {
-            shard: Shard::with(Beyond::Nothing, network, Arc::clone(directory), users),
+            shard: Shard::with(ShardScope::Nothing, network, Arc::clone(directory), users),
             window: simulation.window,
             drain_until: simulation.drain_until,
             finished: false,

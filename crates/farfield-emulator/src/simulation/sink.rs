@@ -17,7 +17,7 @@ pub struct Batch {
     /// Everything before this instant has happened.
     pub now: Instant,
     /// Gauges of what is under way.
-    pub standing: Standing,
+    pub standing: SimulationGauges,
     /// The requests that ended since the last batch, in order of their end, their user and their number on
     /// their connection. All ended before `now`, or are cut off at the end of the simulation.
     pub samples: Vec<Sample>,
@@ -27,7 +27,7 @@ pub struct Batch {
 
 /// Gauges of what is under way in a simulation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct SimulationGauges {
     /// Connections that clients have open or are opening.
     pub connections: u64,
     /// Requests due and not over.
@@ -128,7 +128,7 @@ impl<'a> Outlet<'a> {
     /// Hands on what the partitions hold, all of which have come to `now`.
     pub fn hand_on<'p>(&mut self, partitions: impl Iterator<Item = MutexGuard<'p, Partition>>, now: Instant) {
         let (mut samples, mut notes) = (Vec::with_capacity(BATCH), Vec::new());
-        let mut standing = Standing::default();
+        let mut standing = SimulationGauges::default();
         for mut partition in partitions {
             let population = partition.shard.population();
             standing.connections += population.connections() as u64;
@@ -146,7 +146,7 @@ impl<'a> Outlet<'a> {
         &mut self,
         mut samples: Vec<Sample>,
         mut notes: Vec<Note>,
-        standing: Standing,
+        standing: SimulationGauges,
         now: Instant,
     ) {
         notes.sort_by_key(Note::order);

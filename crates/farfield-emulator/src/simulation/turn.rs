@@ -7,7 +7,7 @@
 use super::barrier::{Barrier, BarrierGuard};
 use super::hub::{Hub, Links};
 use super::partition::{Partition, PartitionEnd};
-use super::sink::{Outlet, Pending, Remote, Sink, Standing};
+use super::sink::{Outlet, Pending, Remote, SimulationGauges, Sink};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::transit::Crossing;
@@ -352,7 +352,7 @@ impl<T: Tap> Machine<'_, T> {
             whole.packet_events += partition.packet_events;
         }
         whole.opened.sort_unstable_by_key(|opened| opened.connection);
-        let standing = Standing { connects: whole.connects, ..Standing::default() };
+        let standing = SimulationGauges { connects: whole.connects, ..SimulationGauges::default() };
         outlet.hand_on_ordered(left, notes_left, standing, until);
         // Gigabytes take their time to free; the sink works on the last samples meanwhile.
         drop(partitions);

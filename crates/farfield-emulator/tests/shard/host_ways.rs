@@ -3,7 +3,7 @@
 use super::router::drain;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
-use farfield_emulator::layout::{Bottleneck, Class, Frame, Graph, Layout, lay_out, with_models};
+use farfield_emulator::layout::{Bottleneck, Class, Graph, Layout, LayoutSettings, lay_out, with_models};
 use farfield_emulator::{ClientId, Departure, NetworkPlan, Packet, Router, Servers};
 use farfield_net::topology::{Metric, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec};
@@ -40,16 +40,17 @@ fn class(name: &str, delay_ms: u64) -> Class {
     }
 }
 
-fn frame(clients: u32) -> Frame {
+fn settings(clients: u32) -> LayoutSettings {
     let clients = NonZeroU32::new(clients).expect("not 0");
-    Frame { clients, shards: NonZeroU32::MIN, servers: servers(1), block: None }
+    LayoutSettings { clients, shards: NonZeroU32::MIN, servers: servers(1), block: None }
 }
 
 /// Two classes, 1 ms and 10 ms before their edges, a shared link of 100 ms up and 200 ms down, and a second
 /// server 1000 ms behind it, one way.
 fn classes() -> Layout {
     let shared = Bottleneck { up: link(100), down: link(200) };
-    let mut layout = lay_out(vec![class("a", 1), class("b", 10)], Some(shared), frame(6)).expect("a network");
+    let mut layout =
+        lay_out(vec![class("a", 1), class("b", 10)], Some(shared), settings(6)).expect("a network");
     layout.add_server("c", servers(2), Some(Bottleneck { up: link(1000), down: link(1000) }));
     layout
 }
@@ -118,7 +119,7 @@ fn programs_meet_where_their_ways_do() {
 /// Without a shared link edges are neighbours: each packet passes both.
 #[test]
 fn edges_without_a_shared_link_are_neighbours() {
-    let layout = lay_out(vec![class("a", 1), class("b", 10)], None, frame(4)).expect("a network");
+    let layout = lay_out(vec![class("a", 1), class("b", 10)], None, settings(4)).expect("a network");
     let (a, b) = (of_class(&layout.network, 0), of_class(&layout.network, 1));
     let plan = connected(layout, &[a[0], b[0]], &[true]);
     let mut router = router(&plan);

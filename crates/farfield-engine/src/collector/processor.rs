@@ -19,7 +19,7 @@ const IDLE_SHARE_HIGH: f64 = 0.25;
 const CHUNKS_BEHIND: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum Companion {
     Server,
     Shard,
 }
@@ -36,7 +36,7 @@ pub(crate) struct CollectorProcessor {
 struct Choice {
     /// The server's processor, then the shard's.
     processors: [usize; 2],
-    beside: Beside,
+    beside: Companion,
     next_check: Instant,
     idle: IdleTimes,
     checked: Instant,
@@ -54,8 +54,8 @@ impl CollectorProcessor {
         // Without the kernel's idle count there is nothing to decide by.
         let Ok(idle) = IdleTimes::read(processors) else { return CollectorProcessor::unbound() };
         let (next_check, checked) = (Instant::ZERO + INTERVAL, Instant::ZERO);
-        let mut choice = Choice { processors, beside: Beside::Shard, next_check, idle, checked };
-        choice.move_to(Beside::Server);
+        let mut choice = Choice { processors, beside: Companion::Shard, next_check, idle, checked };
+        choice.move_to(Companion::Server);
         CollectorProcessor { choice: Some(choice) }
     }
 
@@ -63,7 +63,7 @@ impl CollectorProcessor {
     /// received without a wait between them.
     pub fn reconsider(&mut self, now: Instant, at_once: u32) {
         let Some(choice) = &mut self.choice else { return };
-        if now < choice.next_check && !(at_once >= CHUNKS_BEHIND && choice.beside == Beside::Server) {
+        if now < choice.next_check && !(at_once >= CHUNKS_BEHIND && choice.beside == Companion::Server) {
             return;
         }
         choice.next_check = now + INTERVAL;
@@ -79,20 +79,20 @@ impl CollectorProcessor {
 }
 
 impl Choice {
-    fn move_to(&mut self, to: Beside) {
+    fn move_to(&mut self, to: Companion) {
         self.beside = to;
         // If refused, the thread stays where it is, which costs lateness that is measured.
-        let _ = processors::confine(&[self.processors[usize::from(to == Beside::Shard)]]);
+        let _ = processors::confine(&[self.processors[usize::from(to == Companion::Shard)]]);
     }
 }
 
 /// The better processor, by the idle shares of the server's and the shard's.
-fn best(beside: Beside, [server, shard]: [f64; 2], at_once: u32) -> Beside {
+fn best(beside: Companion, [server, shard]: [f64; 2], at_once: u32) -> Companion {
     match beside {
-        Beside::Server if at_once >= CHUNKS_BEHIND || (server < IDLE_SHARE_LOW && shard > server) => {
-            Beside::Shard
+        Companion::Server if at_once >= CHUNKS_BEHIND || (server < IDLE_SHARE_LOW && shard > server) => {
+            Companion::Shard
         }
-        Beside::Shard if server > IDLE_SHARE_HIGH && at_once < CHUNKS_BEHIND => Beside::Server,
+        Companion::Shard if server > IDLE_SHARE_HIGH && at_once < CHUNKS_BEHIND => Companion::Server,
         _ => beside,
     }
 }
@@ -104,24 +104,24 @@ mod tests {
     #[test]
     fn it_goes_where_there_is_time_and_never_to_and_fro() {
         let table = [
-            (Beside::Server, [0.5, 0.1], 0, Beside::Server),
-            (Beside::Server, [0.15, 0.9], 0, Beside::Server),
-            (Beside::Server, [0.05, 0.4], 0, Beside::Shard),
-            (Beside::Server, [0.05, 0.01], 0, Beside::Server),
+            (Companion::Server, [0.5, 0.1], 0, Companion::Server),
+            (Companion::Server, [0.15, 0.9], 0, Companion::Server),
+            (Companion::Server, [0.05, 0.4], 0, Companion::Shard),
+            (Companion::Server, [0.05, 0.01], 0, Companion::Server),
             // Fallen behind, whatever the idle shares are.
-            (Beside::Server, [0.05, 0.01], CHUNKS_BEHIND, Beside::Shard),
-            (Beside::Shard, [0.5, 0.5], 0, Beside::Server),
-            (Beside::Shard, [0.5, 0.5], CHUNKS_BEHIND, Beside::Shard),
-            (Beside::Shard, [0.2, 0.1], 0, Beside::Shard),
+            (Companion::Server, [0.05, 0.01], CHUNKS_BEHIND, Companion::Shard),
+            (Companion::Shard, [0.5, 0.5], 0, Companion::Server),
+            (Companion::Shard, [0.5, 0.5], CHUNKS_BEHIND, Companion::Shard),
+            (Companion::Shard, [0.2, 0.1], 0, Companion::Shard),
         ];
         for (beside, idle, at_once, expected) in table {
             assert_eq!(best(beside, idle, at_once), expected, "{beside:?}, {idle:?}, {at_once}");
         }
         // The collector's own load, up to a tenth of a processor, reverses no decision.
         for idle in (0..=100).map(|percent| f64::from(percent) / 100.0) {
-            let after = best(Beside::Shard, [idle, 0.5], 0);
-            if after == Beside::Server {
-                assert_eq!(best(Beside::Server, [idle - 0.1, 0.5], 0), Beside::Server, "{idle}");
+            let after = best(Companion::Shard, [idle, 0.5], 0);
+            if after == Companion::Server {
+                assert_eq!(best(Companion::Server, [idle - 0.1, 0.5], 0), Companion::Server, "{idle}");
             }
         }
     }

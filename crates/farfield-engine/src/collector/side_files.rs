@@ -27,25 +27,25 @@ const PART_OF_RUN: u64 = 1_000;
 
 /// A copy of the data to encode.
 #[derive(Debug)]
-struct Copied {
+struct SideFileData {
     rows: SeriesRows,
     lines: Vec<HistogramLine<'static>>,
 }
 
 /// The two files, encoded, and the copy that they were made of: the thread that allocated it frees it.
 #[derive(Debug)]
-struct Encoded {
+struct EncodedSideFiles {
     series: Vec<u8>,
     histograms: Vec<u8>,
-    _copied: Copied,
+    _copied: SideFileData,
 }
 
 /// Encoder of one copy at a time. Dropping it leaves the thread to end by itself.
 #[derive(Debug)]
 pub(crate) struct SideFiles {
-    copies: Sender<Copied>,
+    copies: Sender<SideFileData>,
     _thread: IdleThread,
-    encoded: Receiver<Encoded>,
+    encoded: Receiver<EncodedSideFiles>,
     busy: bool,
     next_copy: Instant,
 }
@@ -57,7 +57,7 @@ impl SideFiles {
     }
 
     fn encoding_with(
-        mut encode: impl FnMut(Copied) -> io::Result<Encoded> + Send + 'static,
+        mut encode: impl FnMut(SideFileData) -> io::Result<EncodedSideFiles> + Send + 'static,
     ) -> io::Result<SideFiles> {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
@@ -80,14 +80,14 @@ impl SideFiles {
         }
         self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
         let rows = fold.series().copy(&stats.connections_open, pause);
-        let copied = Copied { rows, lines: hlog::snapshot(fold, stats, now, pause) };
+        let copied = SideFileData { rows, lines: hlog::snapshot(fold, stats, now, pause) };
         self.busy = self.copies.send(copied).is_ok();
     }
 
     /// Writes the encoded files, if there are any.
     pub fn write(&mut self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
         match self.encoded.try_recv() {
-            Ok(Encoded { series, histograms, .. }) => {
+            Ok(EncodedSideFiles { series, histograms, .. }) => {
                 self.busy = false;
                 directory.replace(SERIES, &series)?;
                 directory.replace(HISTOGRAMS, &histograms)
@@ -98,9 +98,9 @@ impl SideFiles {
     }
 }
 
-fn encode(copied: Copied, started: Duration) -> io::Result<Encoded> {
-    let mut encoded = Encoded { series: Vec::new(), histograms: Vec::new(), _copied: copied };
-    let Copied { rows, lines } = &encoded._copied;
+fn encode(copied: SideFileData, started: Duration) -> io::Result<EncodedSideFiles> {
+    let mut encoded = EncodedSideFiles { series: Vec::new(), histograms: Vec::new(), _copied: copied };
+    let SideFileData { rows, lines } = &encoded._copied;
     series::write_parquet(rows.iter(), &mut encoded.series).map_err(io::Error::other)?;
     hlog::write_lines(lines, started, &mut encoded.histograms)?;
     Ok(encoded)

@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
     /// The shared links, in the first worker.
     links: Option<SharedLinks>,
     inbox: Receiver<Crossing>,
-    alarm: Arc<Alarm>,
+    alarm: Arc<WorkerWaker>,
     /// Senders to the other workers, by shard: to the first, or from the first to all; `None` to itself.
     outlets: Vec<Option<Outlet>>,
     /// Lateness of each packet of another thread when it was taken over, against its intended instant.
@@ -37,22 +37,22 @@ pub(crate) struct Exchange {
 /// Sender to another worker.
 struct Outlet {
     packets: Sender<Crossing>,
-    alarm: Arc<Alarm>,
+    alarm: Arc<WorkerWaker>,
     /// Instant of the first packet for which the alarm has not been rung yet.
     first: Instant,
 }
 
 /// Wakes a sleeping worker.
-struct Alarm {
+struct WorkerWaker {
     event: OwnedFd,
     /// End of the worker's sleep, in nanoseconds of the run; 0 while it is awake.
     sleeps_until: AtomicU64,
 }
 
-impl Alarm {
-    fn new() -> io::Result<Alarm> {
+impl WorkerWaker {
+    fn new() -> io::Result<WorkerWaker> {
         let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Alarm { event, sleeps_until: AtomicU64::new(0) })
+        Ok(WorkerWaker { event, sleeps_until: AtomicU64::new(0) })
     }
 
     /// Wakes the worker if it sleeps beyond `at`. Call it after sending the packet.
@@ -75,8 +75,8 @@ impl Exchange {
     /// # Errors
     /// If the system has no more descriptors.
     pub fn between(shards: u32, links: SharedLinks, window: Window) -> io::Result<Vec<Exchange>> {
-        let alarms: Vec<Arc<Alarm>> =
-            (0..shards).map(|_| Alarm::new().map(Arc::new)).collect::<io::Result<_>>()?;
+        let alarms: Vec<Arc<WorkerWaker>> =
+            (0..shards).map(|_| WorkerWaker::new().map(Arc::new)).collect::<io::Result<_>>()?;
         let (senders, inboxes): (Vec<_>, Vec<_>) = (0..shards).map(|_| channel()).unzip();
         let outlet = |to: usize| {
             let (packets, alarm) = (senders[to].clone(), Arc::clone(&alarms[to]));
@@ -214,14 +214,14 @@ mod tests {
     use super::*;
 
     /// Number of rings since the last call.
-    fn rings(alarm: &Alarm) -> u64 {
+    fn rings(alarm: &WorkerWaker) -> u64 {
         let mut count = [0; 8];
         rustix::io::read(&alarm.event, &mut count).map_or(0, |_| u64::from_ne_bytes(count))
     }
 
     #[test]
     fn it_rings_once_and_only_for_who_would_sleep_too_long() {
-        let (alarm, at) = (Alarm::new().expect("a descriptor"), Instant::from_ns);
+        let (alarm, at) = (WorkerWaker::new().expect("a descriptor"), Instant::from_ns);
         alarm.ring(at(0));
         assert_eq!(rings(&alarm), 0, "awake");
         alarm.sleeps_until.store(100, Ordering::Relaxed);

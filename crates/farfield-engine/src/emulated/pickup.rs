@@ -111,15 +111,15 @@ impl Pickup {
 
 /// The worker's sleep: how long it was ready to run and did not, each time.
 #[derive(Debug, Default)]
-pub(crate) struct Waking {
+pub(crate) struct SleepMeter {
     delay: Option<RunDelay>,
     asleep: Option<Duration>,
 }
 
-impl Waking {
+impl SleepMeter {
     /// Of the calling thread.
-    pub fn of_this_thread() -> Waking {
-        Waking { delay: RunDelay::of_this_thread(), asleep: None }
+    pub fn of_this_thread() -> SleepMeter {
+        SleepMeter { delay: RunDelay::of_this_thread(), asleep: None }
     }
 
     /// The thread is about to sleep.
@@ -255,12 +255,12 @@ mod tests {
     /// A thread that waits for a processor is woken before it runs: by as long as the kernel says.
     #[test]
     fn a_thread_is_woken_before_it_runs() {
-        let mut waking = Waking::of_this_thread();
+        let mut waking = SleepMeter::of_this_thread();
         assert!(waking.delay.is_some(), "this kernel counts");
         waking.sleeps();
         let woken = waking.woken(at(5_000_000));
         assert!(woken <= at(5_000_000) && woken > at(1_000_000), "{woken:?}");
-        let mut uncounted = Waking::default();
+        let mut uncounted = SleepMeter::default();
         uncounted.sleeps();
         assert_eq!(uncounted.woken(at(7)), at(7));
     }

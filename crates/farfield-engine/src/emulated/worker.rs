@@ -12,7 +12,7 @@ use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::hosts::Hosts;
-use crate::emulated::pickup::Waking;
+use crate::emulated::pickup::SleepMeter;
 use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
@@ -49,7 +49,7 @@ pub(crate) struct Worker {
     /// The worker requests a real-time priority.
     real_time: bool,
     breaks: Breaks,
-    waking: Waking,
+    waking: SleepMeter,
     course: WorkerLoop,
     samples: SampleSender,
     capture: Option<CaptureSender>,
@@ -96,7 +96,7 @@ impl Worker {
             polls: false,
             real_time: false,
             breaks: Breaks::none(),
-            waking: Waking::default(),
+            waking: SleepMeter::default(),
             course,
             samples,
             capture,
@@ -126,7 +126,7 @@ impl Worker {
         if self.real_time {
             self.breaks = Breaks::at_real_time_priority();
         }
-        self.waking = Waking::of_this_thread();
+        self.waking = SleepMeter::of_this_thread();
         self.course.await_start();
         self.shard.start();
         let mut failed = None;

@@ -78,7 +78,7 @@ pub enum GatherError {
 #[derive(Debug, Clone, Default)]
 pub struct RendezvousResult {
     /// The parts that came back, in order.
-    pub returned: Vec<Returned>,
+    pub returned: Vec<ReturnedPart>,
     /// The others, each in a sentence.
     pub lost: Vec<String>,
     /// Ctrl-C ended the run.
@@ -87,7 +87,7 @@ pub struct RendezvousResult {
 
 /// A part that came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Returned {
+pub struct ReturnedPart {
     /// The part.
     pub part: Part,
     /// Its name, with that of its machine.
@@ -138,7 +138,7 @@ struct Shared {
     scenario: String,
     /// The folder of the parts' directories.
     folder: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<GathererState>,
     changed: Condvar,
     strangers: Mutex<Strangers>,
     /// Peers that are being served.
@@ -147,7 +147,7 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct State {
+struct GathererState {
     phase: Phase,
     seats: Vec<Seat>,
     news: Vec<News>,
@@ -217,7 +217,7 @@ impl Seat {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GathererState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -252,7 +252,7 @@ impl Gatherer {
             error_ns: None,
             directory: None,
         };
-        let state = State {
+        let state = GathererState {
             phase: Phase::Waiting,
             seats: settings.parts.iter().map(seat).collect(),
             news: Vec::new(),
@@ -317,7 +317,7 @@ impl Gatherer {
         };
         let returned = |seat: &Seat| {
             let directory = seat.directory.clone().filter(|_| seat.standing == Standing::Returned)?;
-            Some(Returned { part: seat.part, name: seat.name(), directory })
+            Some(ReturnedPart { part: seat.part, name: seat.name(), directory })
         };
         Ok(RendezvousResult {
             returned: state.seats.iter().filter_map(returned).collect(),
@@ -363,7 +363,7 @@ impl Gatherer {
     }
 
     /// Waits for news, and passes them on.
-    fn look(&self, on_news: &mut impl FnMut(News)) -> MutexGuard<'_, State> {
+    fn look(&self, on_news: &mut impl FnMut(News)) -> MutexGuard<'_, GathererState> {
         let mut state = self.shared.state();
         if state.news.is_empty() {
             let waited = self.shared.changed.wait_timeout(state, LOOK);
@@ -448,7 +448,7 @@ impl Drop for Gatherer {
     }
 }
 
-impl State {
+impl GathererState {
     /// Begins another phase, and wakes all threads for it.
     fn turn(&mut self, phase: Phase) {
         self.phase = phase;

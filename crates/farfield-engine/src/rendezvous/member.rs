@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The words by which a part joins.
 #[derive(Debug, Clone)]
-pub struct Joining {
+pub struct JoinSettings {
     /// Address of the gatherer, `host:port`.
     pub address: String,
     /// Its ticket.
@@ -98,13 +98,13 @@ pub struct Member {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<MemberState>,
     changed: Condvar,
     waker: Waker,
 }
 
 #[derive(Default)]
-struct State {
+struct MemberState {
     /// Messages to be sent, in order.
     out: VecDeque<OfPart>,
     /// The latest figures.
@@ -121,7 +121,7 @@ struct State {
     stop: Option<Arc<AtomicBool>>,
 }
 
-impl State {
+impl MemberState {
     fn end(&mut self, why: &str) {
         self.ended.get_or_insert_with(|| why.to_owned());
         if let Some(stop) = &self.stop {
@@ -131,17 +131,17 @@ impl State {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemberState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn post(&self, post: impl FnOnce(&mut State)) {
+    fn post(&self, post: impl FnOnce(&mut MemberState)) {
         post(&mut self.state());
         self.waker.wake();
     }
 
     /// Waits for what `found` finds, with a look now and then.
-    fn wait<T>(&self, mut found: impl FnMut(&State) -> Option<T>) -> T {
+    fn wait<T>(&self, mut found: impl FnMut(&MemberState) -> Option<T>) -> T {
         let mut state = self.state();
         loop {
             if let Some(found) = found(&state) {
@@ -165,7 +165,7 @@ impl Member {
     /// # Errors
     /// If it is not there, is another one, or refuses.
     #[expect(clippy::disallowed_methods, reason = "no event says that another machine has time")]
-    pub fn join(joining: &Joining) -> Result<Member, JoinError> {
+    pub fn join(joining: &JoinSettings) -> Result<Member, JoinError> {
         let until = monotonic_ns() + joining.wait_ns;
         loop {
             match Member::try_to_join(joining, until) {
@@ -175,7 +175,7 @@ impl Member {
         }
     }
 
-    fn try_to_join(joining: &Joining, until: u64) -> Result<Member, JoinError> {
+    fn try_to_join(joining: &JoinSettings, until: u64) -> Result<Member, JoinError> {
         let socket = connect(joining, until)?;
         let io = |error: io::Error| JoinError::Ended(error.to_string());
         // Raw keys have no name; TLS wants one.
@@ -287,7 +287,7 @@ impl StartSource for Member {
 
 /// Connects, and waits for a gatherer that is not there yet.
 #[expect(clippy::disallowed_methods, reason = "no event says that another machine begins to listen")]
-fn connect(joining: &Joining, until: u64) -> Result<TcpStream, JoinError> {
+fn connect(joining: &JoinSettings, until: u64) -> Result<TcpStream, JoinError> {
     loop {
         let addresses = joining.address.to_socket_addrs().map(Vec::from_iter);
         let mut why = match &addresses {

@@ -4,7 +4,7 @@ use super::link::{Link, WaitEnd};
 use super::ticket::{GatherKey, Ticket};
 use super::wire::{Frame, Hello, OfGatherer, OfPart, STRANGER_MAX, VERSION};
 use super::{
-    GatherError, GatherSettings, Gatherer, HandoutFile, JoinError, Joining, Member, News, PartFigures,
+    GatherError, GatherSettings, Gatherer, HandoutFile, JoinError, JoinSettings, Member, News, PartFigures,
     RendezvousResult,
 };
 use crate::run::StartSource;
@@ -72,8 +72,8 @@ impl Scene {
         Scene { home, address, ticket, stop, news, gathering }
     }
 
-    fn joining(&self) -> Joining {
-        Joining {
+    fn joining(&self) -> JoinSettings {
+        JoinSettings {
             address: self.address.to_string(),
             ticket: self.ticket.clone(),
             part: None,
@@ -260,17 +260,17 @@ fn a_clock_that_is_an_hour_ahead_is_given_the_start_in_its_own_time() {
 #[test]
 fn strangers_are_refused_and_hold_nobody_up() {
     let scene = Scene::of(2, 60);
-    let other = Joining { ticket: GatherKey::generate().ticket(), ..scene.joining() };
+    let other = JoinSettings { ticket: GatherKey::generate().ticket(), ..scene.joining() };
     assert_eq!(
         Member::join(&other).expect_err("another key"),
         JoinError::OtherKey(scene.address.to_string())
     );
-    let old = Joining { farfield: "1.2.2".to_owned(), ..scene.joining() };
+    let old = JoinSettings { farfield: "1.2.2".to_owned(), ..scene.joining() };
     let refused = Member::join(&old).expect_err("another version").to_string();
     assert!(refused.contains("farfield 1.2.2, and the gatherer 1.2.3"), "{refused}");
-    let third = Joining { part: Some(Part::new(1, 3).expect("a part")), ..scene.joining() };
+    let third = JoinSettings { part: Some(Part::new(1, 3).expect("a part")), ..scene.joining() };
     assert!(Member::join(&third).expect_err("no such part").to_string().contains("no part 1/3"));
-    let rank = Joining { rank: Some(2), ..scene.joining() };
+    let rank = JoinSettings { rank: Some(2), ..scene.joining() };
     assert!(Member::join(&rank).expect_err("no such rank").to_string().contains("there are 2 parts"));
     // The right key and no token.
     let token = Hello {
@@ -510,7 +510,7 @@ fn a_part_that_is_slow_to_answer_ahead_of_the_start_is_waited_for() {
 fn a_part_with_a_thin_uplink_is_not_silent() {
     let scene = Scene::of(2, 60);
     let thin = thin_uplink(scene.address);
-    let joining = Joining { address: thin.to_string(), ..scene.joining() };
+    let joining = JoinSettings { address: thin.to_string(), ..scene.joining() };
     let members = [scene.join(), Member::join(&joining).expect("admitted")];
     thread::scope(|scope| members.iter().for_each(|member| drop(scope.spawn(|| start(member)))));
     let mut response = Histogram::new();

@@ -129,7 +129,8 @@ impl Ticket {
     /// A part's end of TLS, which takes the ticket's key and no other.
     pub(super) fn client(&self) -> Arc<ClientConfig> {
         let provider = default_provider();
-        let pinned = Pinned { digest: self.digest, algorithms: provider.signature_verification_algorithms };
+        let pinned =
+            PinnedKeyVerifier { digest: self.digest, algorithms: provider.signature_verification_algorithms };
         let builder = ClientConfig::builder_with_provider(Arc::new(provider));
         let builder = builder.with_protocol_versions(&[&TLS13]).expect("it has TLS 1.3");
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned));
@@ -180,12 +181,12 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 
 /// Takes one raw key, by its digest.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKeyVerifier {
     digest: [u8; DIGEST],
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKeyVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

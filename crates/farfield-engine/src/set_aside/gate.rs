@@ -2,7 +2,7 @@
 //! share of the processors is read each second.
 
 use super::SharedSeconds;
-use crate::machine::{MachineSeconds, ServerHere, Worked};
+use crate::machine::{MachineSeconds, ProcessorWork, ServerHere};
 use farfield_base::{Instant, ReplyEvent, Sample};
 use farfield_measure::Fold;
 use farfield_measure::set_aside::Disturbance;
@@ -57,7 +57,7 @@ impl Gate {
     }
 
     /// The work of processors in the seconds that are set aside.
-    pub fn machine_aside(&self) -> Worked {
+    pub fn machine_aside(&self) -> ProcessorWork {
         self.machine.as_ref().map(MachineSeconds::aside).unwrap_or_default()
     }
 

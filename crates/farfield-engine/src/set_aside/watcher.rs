@@ -1,7 +1,7 @@
 //! A worker that watches itself: what it measured in each second, until that is decided for it.
 
 use super::SharedSeconds;
-use crate::meters::{Aside, Meters, Phases, Stalls};
+use crate::meters::{ExcludedTime, Meters, Phases, Stalls};
 use farfield_base::{Duration, Instant, Merge};
 use farfield_measure::Histogram;
 use farfield_measure::set_aside::Disturbance;
@@ -19,13 +19,13 @@ pub(crate) struct Watcher {
     /// The second that goes on.
     second: u64,
     /// The thread's use of its processor when the second began; `None` before the measured part.
-    begun: Option<Begun>,
+    begun: Option<MeterSnapshot>,
     lateness: Histogram,
     turns: Histogram,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Begun {
+struct MeterSnapshot {
     at: Instant,
     cpu: Duration,
     waited: Duration,
@@ -33,10 +33,10 @@ struct Begun {
     stalls: Stalls,
 }
 
-impl Begun {
-    fn read(at: Instant, meters: &Meters) -> Begun {
+impl MeterSnapshot {
+    fn read(at: Instant, meters: &Meters) -> MeterSnapshot {
         let waited = thread_waited().unwrap_or_default();
-        Begun { at, cpu: thread_cpu(), waited, slept: meters.slept, stalls: meters.stalls }
+        MeterSnapshot { at, cpu: thread_cpu(), waited, slept: meters.slept, stalls: meters.stalls }
     }
 }
 
@@ -52,7 +52,7 @@ impl Watcher {
     pub fn look(&mut self, now: Instant, meters: &mut Meters, timings: [&mut Histogram; 2]) {
         let Some(begun) = self.begun else {
             if now >= self.shared.begin_of(0) {
-                self.begun = Some(Begun::read(now, meters));
+                self.begun = Some(MeterSnapshot::read(now, meters));
             }
             return;
         };
@@ -69,12 +69,12 @@ impl Watcher {
     fn end_seconds(
         &mut self,
         next: u64,
-        begun: Begun,
+        begun: MeterSnapshot,
         now: Instant,
         meters: &mut Meters,
         timings: [&mut Histogram; 2],
-    ) -> Begun {
-        let used = Begun::read(now, meters);
+    ) -> MeterSnapshot {
+        let used = MeterSnapshot::read(now, meters);
         let over = self.second..next;
         if used.waited - begun.waited > HELD_MOST {
             over.clone().for_each(|second| self.shared.find(second, Disturbance::Held, now));
@@ -83,7 +83,7 @@ impl Watcher {
         let is_aside =
             |second: u64| self.shared.found(second) != 0 && self.shared.begin_of(second) < self.shared.end();
         if over.into_iter().any(is_aside) {
-            let aside = Aside {
+            let aside = ExcludedTime {
                 wall: used.at.since(begun.at),
                 cpu: used.cpu - begun.cpu,
                 waited: used.waited - begun.waited,
@@ -94,7 +94,7 @@ impl Watcher {
             self.lateness.merge(&timings[0]);
             self.turns.merge(&timings[1]);
         }
-        Begun { stalls: meters.stalls, ..used }
+        MeterSnapshot { stalls: meters.stalls, ..used }
     }
 
     /// True if a disturbance was found in the second of an instant.

@@ -22,22 +22,22 @@ const UNUSED_V6: Ipv6Addr = Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 1);
 
 /// The namespace of a program in a client's place.
 #[derive(Debug)]
-pub(crate) struct Inside {
+pub(crate) struct ProgramNamespace {
     /// The client's address.
     pub address: IpAddr,
     pub testbed: Testbed,
 }
 
-impl Inside {
+impl ProgramNamespace {
     /// The namespace of a program at the place of client `client`, before a server whose testbed is of
     /// `server`.
     pub fn build(
         server: &TestbedSpec,
         network: &NetworkPlan,
         client: ClientId,
-    ) -> Result<Inside, TestbedError> {
+    ) -> Result<ProgramNamespace, TestbedError> {
         let testbed = Testbed::build(&spec_inside(server, network, client))?;
-        Ok(Inside { address: network.address(client), testbed })
+        Ok(ProgramNamespace { address: network.address(client), testbed })
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn prepare(plane: &mut EmulatedPlane) {
 /// for all servers. `seed` is that of the links.
 pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
-    insides: &[Inside],
+    insides: &[ProgramNamespace],
     testbeds: &[(u16, &Testbed)],
     models: &[ModelServer],
     seed: Seed,
@@ -70,7 +70,7 @@ pub(crate) fn forwarding_during<R>(
 ) -> (R, Forwarded) {
     let mut router = Router::new(Arc::clone(&network.plan), seed);
     router.model_servers(server_plans(models));
-    let program = |inside: &Inside| (Some(inside.address), inside.testbed.queues().remove(0));
+    let program = |inside: &ProgramNamespace| (Some(inside.address), inside.testbed.queues().remove(0));
     let programs = insides.iter().map(program).collect();
     let servers = testbeds.iter().map(|(number, testbed)| (*number, testbed.queues().remove(0))).collect();
     let clock = Clock::starting_in(Duration::ZERO);

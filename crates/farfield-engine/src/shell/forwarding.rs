@@ -42,7 +42,7 @@ pub(crate) struct Forwarding {
     /// Counters for others to look at meanwhile.
     seen: Option<Arc<ForwardingCounts>>,
     clock: Clock,
-    alarm: Alarm,
+    alarm: WakeMargin,
     /// The thread never sleeps.
     polls: bool,
     real_time: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Forwarded {
 
 /// An end of the network.
 #[derive(Clone, Copy)]
-enum End {
+enum NetworkEnd {
     /// A program's, by its number.
     Program(usize),
     /// A real server's, by its place among them.
@@ -96,7 +96,7 @@ impl Forwarding {
             targets: Vec::new(),
             seen: None,
             clock,
-            alarm: Alarm::default(),
+            alarm: WakeMargin::default(),
             polls: false,
             real_time: false,
             forwarded: Forwarded::default(),
@@ -163,20 +163,20 @@ impl Forwarding {
     fn take_all(&mut self) -> io::Result<bool> {
         let mut took = false;
         for server in 0..self.servers.len() {
-            took |= self.take(End::Server(server))?;
+            took |= self.take(NetworkEnd::Server(server))?;
         }
         for program in 0..self.programs.len() {
-            took |= self.take(End::Program(program))?;
+            took |= self.take(NetworkEnd::Program(program))?;
         }
         Ok(took)
     }
 
     /// Reads packets from an end, up to a turn's share; false if there were none.
-    fn take(&mut self, end: End) -> io::Result<bool> {
+    fn take(&mut self, end: NetworkEnd) -> io::Result<bool> {
         for read in 1..=READS_A_TURN {
             let port = match end {
-                End::Program(program) => &mut self.programs[program].1,
-                End::Server(server) => &mut self.servers[server].1,
+                NetworkEnd::Program(program) => &mut self.programs[program].1,
+                NetworkEnd::Server(server) => &mut self.servers[server].1,
             };
             match port.receive()? {
                 PortRead::Packet(packet) => self.hand_in(end, packet),
@@ -195,19 +195,19 @@ impl Forwarding {
 
     /// Hands a packet to the router, at the router's own time where that is behind the clock: otherwise round
     /// trips would grow by the delay. See [`lag`].
-    fn hand_in(&mut self, end: End, packet: Packet) {
+    fn hand_in(&mut self, end: NetworkEnd, packet: Packet) {
         let now = self.clock.now();
         let at = self.router.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now));
         let far = match end {
-            End::Program(_) => packet.addresses.destination(),
-            End::Server(_) => packet.addresses.source(),
+            NetworkEnd::Program(_) => packet.addresses.destination(),
+            NetworkEnd::Server(_) => packet.addresses.source(),
         };
         if !self.targets.is_empty() && !self.targets.contains(&far) {
             self.forwarded.strays += packet.packets();
             return;
         }
         match end {
-            End::Program(program) => {
+            NetworkEnd::Program(program) => {
                 if self.programs[program].0.is_some_and(|own| own != packet.addresses.source()) {
                     // A program has the address of its own client and no other's.
                     self.forwarded.drops.nobody += packet.packets();
@@ -216,7 +216,7 @@ impl Forwarding {
                 self.forwarded.up += packet.packets();
                 self.router.handle_client_packet(at, packet);
             }
-            End::Server(_) => {
+            NetworkEnd::Server(_) => {
                 self.forwarded.down += packet.packets();
                 self.router.handle_server_packet(at, packet);
             }
@@ -282,11 +282,11 @@ impl Forwarding {
 
 /// The time before an event is due at which the thread ends its sleep: as long as waking took of late.
 #[derive(Debug)]
-struct Alarm {
+struct WakeMargin {
     ahead: Duration,
 }
 
-impl Alarm {
+impl WakeMargin {
     const AHEAD_MIN: Duration = Duration::from_us(30);
     /// Longer than this the thread would wait awake for what may never come again.
     const AHEAD_MAX: Duration = Duration::from_us(250);
@@ -295,13 +295,13 @@ impl Alarm {
     fn woke(&mut self, took: Duration) {
         let (took, ahead) = (took.as_ns(), self.ahead.as_ns());
         let ahead = if took > ahead { took } else { ahead - (ahead - took) / 32 };
-        self.ahead = Duration::from_ns(ahead).max(Alarm::AHEAD_MIN).min(Alarm::AHEAD_MAX);
+        self.ahead = Duration::from_ns(ahead).max(WakeMargin::AHEAD_MIN).min(WakeMargin::AHEAD_MAX);
     }
 }
 
-impl Default for Alarm {
-    fn default() -> Alarm {
-        Alarm { ahead: Alarm::AHEAD_MIN }
+impl Default for WakeMargin {
+    fn default() -> WakeMargin {
+        WakeMargin { ahead: WakeMargin::AHEAD_MIN }
     }
 }
 
@@ -311,14 +311,14 @@ mod tests {
 
     #[test]
     fn the_alarm_follows_how_long_waking_takes() {
-        let mut alarm = Alarm::default();
+        let mut alarm = WakeMargin::default();
         alarm.woke(Duration::from_us(120));
         assert_eq!(alarm.ahead, Duration::from_us(120));
         alarm.woke(Duration::from_us(56));
         assert_eq!(alarm.ahead, Duration::from_us(118));
         alarm.woke(Duration::from_ms(9));
-        assert_eq!(alarm.ahead, Alarm::AHEAD_MAX);
+        assert_eq!(alarm.ahead, WakeMargin::AHEAD_MAX);
         (0..500).for_each(|_| alarm.woke(Duration::ZERO));
-        assert_eq!(alarm.ahead, Alarm::AHEAD_MIN);
+        assert_eq!(alarm.ahead, WakeMargin::AHEAD_MIN);
     }
 }

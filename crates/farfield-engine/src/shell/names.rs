@@ -41,14 +41,14 @@ const NAME_ERROR: u8 = 3;
 const NOT_IMPLEMENTED: u8 = 4;
 
 /// Hosts by their names; one may have several.
-pub(crate) type Hosts = Vec<(String, IpAddr)>;
+pub(crate) type HostTable = Vec<(String, IpAddr)>;
 
 /// The sockets of a resolver.
 #[derive(Debug)]
 pub(crate) struct Resolver {
     udp: UdpSocket,
     tcp: TcpListener,
-    hosts: Hosts,
+    hosts: HostTable,
     /// Lookups of names that are not there.
     pub unknown: AtomicU64,
 }
@@ -58,7 +58,7 @@ impl Resolver {
     ///
     /// # Errors
     /// If the port is taken, or may not be.
-    pub fn bind(mut hosts: Hosts) -> io::Result<Resolver> {
+    pub fn bind(mut hosts: HostTable) -> io::Result<Resolver> {
         // RFC 6761, section 6.3.
         hosts.push(("localhost".to_owned(), ADDRESS));
         let (udp, tcp) = (UdpSocket::bind((ADDRESS, PORT))?, TcpListener::bind((ADDRESS, PORT))?);
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hosts() -> Hosts {
+    fn hosts() -> HostTable {
         vec![
             ("server".to_owned(), Ipv4Addr::new(192, 0, 2, 1).into()),
             ("www.example.com".to_owned(), Ipv4Addr::new(192, 0, 2, 1).into()),

@@ -1,7 +1,7 @@
 //! A program in its namespace: its names, its resolver, its start.
 
 use super::ShellError;
-use super::ends::Inside;
+use super::ends::ProgramNamespace;
 use super::names::{self, Resolver};
 use farfield_emulator::NetworkPlan;
 use farfield_os::mounts;
@@ -20,7 +20,11 @@ pub(crate) struct ProgramEnvironment {
 
 impl ProgramEnvironment {
     /// Of a program inside, before the servers of `network`; `names` have the numbers of far ends.
-    pub fn of(inside: &Inside, network: &NetworkPlan, names: &[(String, u16)]) -> ProgramEnvironment {
+    pub fn of(
+        inside: &ProgramNamespace,
+        network: &NetworkPlan,
+        names: &[(String, u16)],
+    ) -> ProgramEnvironment {
         let host =
             |(name, far): &(String, u16)| Some((name.clone(), network.address_of_far(*far, inside.address)?));
         let hosts = names.iter().filter_map(host).collect();
@@ -29,7 +33,7 @@ impl ProgramEnvironment {
 
     /// The resolver of the program's namespace; none where its port cannot be had, and then nothing is found
     /// but in `/etc/hosts`.
-    pub fn resolver(&self, inside: &Inside) -> Option<Resolver> {
+    pub fn resolver(&self, inside: &ProgramNamespace) -> Option<Resolver> {
         let hosts = self.hosts.clone();
         inside.testbed.inside(|| Resolver::bind(hosts)).and_then(|bound| bound).ok()
     }
@@ -40,7 +44,7 @@ impl ProgramEnvironment {
     /// If it cannot be started.
     pub fn start(
         &self,
-        inside: &Inside,
+        inside: &ProgramNamespace,
         command: &[OsString],
         [input, output, error]: [Stdio; 3],
     ) -> Result<Child, ShellError> {

@@ -58,19 +58,19 @@ pub(crate) struct Worker {
     buffer: Vec<u8>,
     /// Buffer for sockets with more bytes after their first read.
     more: Vec<u8>,
-    heard: Vec<Heard>,
+    heard: Vec<SocketEvent>,
     /// Connections that may have unread bytes.
     unread: VecDeque<ConnectionKey>,
 }
 
 /// An event of a socket, and its instant: that of the arrival of bytes, and that of the reading of others.
-struct Heard {
+struct SocketEvent {
     key: ConnectionKey,
     at: Instant,
-    what: What,
+    what: EventKind,
 }
 
-enum What {
+enum EventKind {
     Connected {
         more: bool,
     },
@@ -209,9 +209,9 @@ impl Worker {
                 if flags.contains(EventFlags::OUT) { self.transport.take_connecting(key) } else { None };
             let mut stamp = None;
             let what = if failed && established.is_some() {
-                What::Failed(self.transport.error(key).unwrap_or(Failure::Reset))
+                EventKind::Failed(self.transport.error(key).unwrap_or(Failure::Reset))
             } else if established.is_some() {
-                What::Connected { more: readable }
+                EventKind::Connected { more: readable }
             } else if readable {
                 // A socket in error can send nothing more.
                 let writable = flags.contains(EventFlags::OUT) && !failed;
@@ -223,27 +223,27 @@ impl Worker {
                         // A short read has emptied the socket, and later bytes are a new event; but a FIN
                         // that was reported with these bytes is not.
                         let more = filled == READ_BUFFER || ending;
-                        What::Bytes { bytes, more, writable, ending }
+                        EventKind::Bytes { bytes, more, writable, ending }
                     }
                     Read::Datagrams(DatagramRead { count, segment_bytes, ecn, stamp_unix_ns }) => {
                         stamp = stamp_unix_ns;
                         let bytes = filled..filled + count;
                         filled += count;
-                        What::Datagrams { bytes, segment_bytes, ecn }
+                        EventKind::Datagrams { bytes, segment_bytes, ecn }
                     }
-                    Read::Nothing => What::Writable,
-                    Read::Closed => What::Closed,
-                    Read::Failed(failure) => What::Failed(failure),
+                    Read::Nothing => EventKind::Writable,
+                    Read::Closed => EventKind::Closed,
+                    Read::Failed(failure) => EventKind::Failed(failure),
                 }
             } else {
-                What::Writable
+                EventKind::Writable
             };
             at = self.transport.clock.now();
             let noted = match what {
-                What::Connected { .. } => established.unwrap_or(at),
+                EventKind::Connected { .. } => established.unwrap_or(at),
                 _ => self.transport.arrivals.instant(stamp, at),
             };
-            self.heard.push(Heard { key, at: noted, what });
+            self.heard.push(SocketEvent { key, at: noted, what });
         }
         at
     }
@@ -252,20 +252,22 @@ impl Worker {
     /// more bytes.
     fn hand_on(&mut self, read: Instant, behind: bool) {
         let mut heard = std::mem::take(&mut self.heard);
-        for Heard { key, at, what } in heard.drain(..) {
+        for SocketEvent { key, at, what } in heard.drain(..) {
             let before = self.sent();
             match what {
-                What::Connected { more } => {
+                EventKind::Connected { more } => {
                     self.population.handle_connected(&mut self.transport, at, key);
                     self.record_reaction(before, at);
                     if more {
                         self.read_on(key);
                     }
                 }
-                What::Writable => self.transport.flush(key),
-                What::Closed => self.population.handle_closed(&mut self.transport, at, key),
-                What::Failed(failure) => self.population.handle_failed(&mut self.transport, at, key, failure),
-                What::Bytes { bytes, more, writable, ending } => {
+                EventKind::Writable => self.transport.flush(key),
+                EventKind::Closed => self.population.handle_closed(&mut self.transport, at, key),
+                EventKind::Failed(failure) => {
+                    self.population.handle_failed(&mut self.transport, at, key, failure)
+                }
+                EventKind::Bytes { bytes, more, writable, ending } => {
                     if writable {
                         self.transport.flush(key);
                     }
@@ -278,7 +280,7 @@ impl Worker {
                         self.read_on(key);
                     }
                 }
-                What::Datagrams { bytes, segment_bytes, ecn } => {
+                EventKind::Datagrams { bytes, segment_bytes, ecn } => {
                     let bytes = &self.buffer[bytes];
                     self.population.handle_datagrams(&mut self.transport, at, key, ecn, segment_bytes, bytes);
                     self.record_reaction(before, at);

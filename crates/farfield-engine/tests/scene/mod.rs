@@ -8,7 +8,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Sample};
 use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
-use farfield_engine::beside::Beside;
+use farfield_engine::beside::BesidePrograms;
 use farfield_engine::emulated::Emulated;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
 use farfield_engine::{Output, Placement, Plane, RunDirectory, RunSettings};
@@ -161,7 +161,7 @@ impl Scene {
         };
         let placement = Placement::unbound(self.shards.get() as usize);
         Emulated {
-            beside: Beside::default(),
+            beside: BesidePrograms::default(),
             names: Vec::new(),
             network,
             placement,

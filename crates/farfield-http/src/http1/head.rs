@@ -123,7 +123,7 @@ fn parse_into<'b>(
         return Err(Malformed::BadHead);
     }
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let fields = Fields::of(response.headers);
+    let fields = FramingFields::of(response.headers);
     let framing = fields.framing(status, answering)?;
     let persistent = fields.persistent(status, version, framing);
     let (sets_cookie, events) = (fields.sets_cookie, fields.media.events());
@@ -131,11 +131,11 @@ fn parse_into<'b>(
 }
 
 /// The fields of a head on the connection and the body's length, on its events and on cookies.
-struct Fields {
+struct FramingFields {
     close: bool,
     keep_alive: bool,
     length: Length,
-    coding: Coding,
+    coding: TransferCoding,
     sets_cookie: bool,
     media: Media,
 }
@@ -161,7 +161,7 @@ pub(crate) enum Length {
 
 /// The value of Transfer-Encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Coding {
+enum TransferCoding {
     Absent,
     /// The last coding is chunked.
     Chunked,
@@ -170,13 +170,13 @@ enum Coding {
     Bad,
 }
 
-impl Fields {
-    fn of(headers: &[httparse::Header<'_>]) -> Fields {
-        let mut fields = Fields {
+impl FramingFields {
+    fn of(headers: &[httparse::Header<'_>]) -> FramingFields {
+        let mut fields = FramingFields {
             close: false,
             keep_alive: false,
             length: Length::Absent,
-            coding: Coding::Absent,
+            coding: TransferCoding::Absent,
             sets_cookie: false,
             media: Media::default(),
         };
@@ -192,8 +192,12 @@ impl Fields {
                 }
                 17 if is("transfer-encoding") => {
                     // A field that lists nothing is still there, and does not end in chunked.
-                    let none = if fields.coding == Coding::Absent { Coding::Other } else { fields.coding };
-                    fields.coding = list(header.value).fold(none, Coding::and);
+                    let none = if fields.coding == TransferCoding::Absent {
+                        TransferCoding::Other
+                    } else {
+                        fields.coding
+                    };
+                    fields.coding = list(header.value).fold(none, TransferCoding::and);
                 }
                 _ => {}
             }
@@ -220,10 +224,10 @@ impl Fields {
             // 3. Transfer-Encoding overrides Content-Length; `persistent` draws the consequence.
             // 4. Chunked when that is the last coding, else to the end of the connection. Codings under it
             //    stay on: we ask for none, so a server has no ground to send them.
-            Coding::Chunked => Ok(Framing::Chunked),
-            Coding::Other => Ok(Framing::UntilClose),
-            Coding::Bad => Err(Malformed::BadLength),
-            Coding::Absent => match self.length {
+            TransferCoding::Chunked => Ok(Framing::Chunked),
+            TransferCoding::Other => Ok(Framing::UntilClose),
+            TransferCoding::Bad => Err(Malformed::BadLength),
+            TransferCoding::Absent => match self.length {
                 // 5. A length that is not one number is beyond mending.
                 Length::Bad => Err(Malformed::BadLength),
                 // 6.
@@ -239,8 +243,8 @@ impl Fields {
         let kept = !self.close && (version == Version::Http11 || self.keep_alive);
         // RFC 9112, 6.1: with Content-Length beside it, or in an HTTP/1.0 reply, Transfer-Encoding may be an
         // attempt to smuggle; close after such a reply.
-        let suspicious =
-            self.coding != Coding::Absent && (self.length != Length::Absent || version == Version::Http10);
+        let suspicious = self.coding != TransferCoding::Absent
+            && (self.length != Length::Absent || version == Version::Http10);
         // RFC 9110, 15.2.2: after 101 the connection speaks another protocol.
         kept && !suspicious && framing != Framing::UntilClose && status != 101
     }
@@ -278,22 +282,22 @@ impl Length {
     }
 }
 
-impl Coding {
+impl TransferCoding {
     /// RFC 9112, 6.1 and 7: codings in the order in which they were applied, names without regard to case.
     ///
     /// A comma in a quoted parameter also ends an element here. That makes no coding the last that was not:
     /// what follows the comma would still have its closing quote.
-    fn and(self, element: &[u8]) -> Coding {
+    fn and(self, element: &[u8]) -> TransferCoding {
         let name = element.split(|&byte| byte == b';').next().unwrap_or(element);
         let chunked = trim(name).eq_ignore_ascii_case(b"chunked");
         match self {
-            Coding::Bad => Coding::Bad,
+            TransferCoding::Bad => TransferCoding::Bad,
             _ if element.is_empty() => self,
             // 6.1: chunked is applied once. 7.1: it has no parameters, and one SHOULD be treated as an error.
-            Coding::Chunked if chunked => Coding::Bad,
-            _ if chunked && name.len() < element.len() => Coding::Bad,
-            _ if chunked => Coding::Chunked,
-            _ => Coding::Other,
+            TransferCoding::Chunked if chunked => TransferCoding::Bad,
+            _ if chunked && name.len() < element.len() => TransferCoding::Bad,
+            _ if chunked => TransferCoding::Chunked,
+            _ => TransferCoding::Other,
         }
     }
 }

@@ -20,12 +20,12 @@ pub struct KnownHead {
     longest: usize,
     /// From its first byte to its blank line; empty before the first head.
     bytes: Vec<u8>,
-    says: Option<Says>,
+    says: Option<ParsedHead>,
 }
 
 /// The parsed head, and the request and limit that it holds for.
 #[derive(Debug)]
-struct Says {
+struct ParsedHead {
     answering: Answering,
     fields_max: u16,
     head: Head,
@@ -63,7 +63,7 @@ impl KnownHead {
         }
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
-        self.says = Some(Says { answering, fields_max, head });
+        self.says = Some(ParsedHead { answering, fields_max, head });
     }
 }
 

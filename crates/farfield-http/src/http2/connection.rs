@@ -66,7 +66,7 @@ pub struct Connection {
     place: ReceivePosition,
     decoder: Decoder,
     /// The header block that CONTINUATION frames go on with.
-    block: Option<Block>,
+    block: Option<ReplyFragments>,
     peer: Peer,
     /// The server's first SETTINGS have come.
     is_begun: bool,
@@ -111,7 +111,7 @@ enum ReceivePosition {
 
 /// A header block whose end has not come.
 #[derive(Debug)]
-struct Block {
+struct ReplyFragments {
     stream: u32,
     end_stream: bool,
     bytes: Vec<u8>,

@@ -48,8 +48,8 @@ pub(crate) enum Flaw {
 }
 
 impl Flaw {
-    const fn rule(self, coding: Coding) -> Rule {
-        let of_http3 = matches!(coding, Coding::Qpack);
+    const fn rule(self, coding: BlockCoding) -> Rule {
+        let of_http3 = matches!(coding, BlockCoding::Qpack);
         let (wrong, [http2, http3]) = match self {
             Flaw::Name => (
                 "a field's name has an upper-case letter, or another character that it cannot have",
@@ -77,7 +77,7 @@ impl Flaw {
 /// The head that the known block makes, and the circumstances in which it does.
 #[derive(Debug)]
 struct CachedHead {
-    coding: Coding,
+    coding: BlockCoding,
     /// Its mark, which no other block has.
     mark: u64,
     /// It inserts entries into tables.
@@ -94,7 +94,7 @@ impl Heads {
     }
 
     /// Notes a flaw of a head, or of trailers.
-    pub(crate) fn malformed(&mut self, flaw: Flaw, coding: Coding) -> Malformed {
+    pub(crate) fn malformed(&mut self, flaw: Flaw, coding: BlockCoding) -> Malformed {
         self.flaw = Some(Box::new(Detail::broken(flaw.rule(coding))));
         Malformed::BadHead
     }
@@ -121,7 +121,7 @@ impl Heads {
         limits: &Limits,
     ) -> Result<Result<Head, Malformed>, HpackError> {
         if let Some(known) = &self.known
-            && (known.coding, known.section, known.limits) == (Coding::Hpack, section, *limits)
+            && (known.coding, known.section, known.limits) == (BlockCoding::Hpack, section, *limits)
             && decoder.may_skip()
             && self.block == block
         {
@@ -131,11 +131,11 @@ impl Heads {
             }
             return Ok(Ok(head));
         }
-        let head = self.collect((Coding::Hpack, section), limits, |scratch, collector| {
+        let head = self.collect((BlockCoding::Hpack, section), limits, |scratch, collector| {
             decoder.decode(block, scratch, &mut |name, value| collector.field(name, value))
         })?;
         if decoder.is_constant() {
-            self.keep((Coding::Hpack, decoder.inserted_bytes() > 0), block, section, limits, head);
+            self.keep((BlockCoding::Hpack, decoder.inserted_bytes() > 0), block, section, limits, head);
         }
         Ok(head)
     }
@@ -151,22 +151,22 @@ impl Heads {
         limits: &Limits,
     ) -> Result<Result<Head, Malformed>, QpackError> {
         if let Some(known) = &self.known
-            && (known.coding, known.section, known.limits) == (Coding::Qpack, section, *limits)
+            && (known.coding, known.section, known.limits) == (BlockCoding::Qpack, section, *limits)
             && self.block == block
         {
             return Ok(Ok(known.head));
         }
-        let head = self.collect((Coding::Qpack, section), limits, |scratch, collector| {
+        let head = self.collect((BlockCoding::Qpack, section), limits, |scratch, collector| {
             qpack::decode(block, scratch, &mut |name, value| collector.field(name, value))
         })?;
-        self.keep((Coding::Qpack, false), block, section, limits, head);
+        self.keep((BlockCoding::Qpack, false), block, section, limits, head);
         Ok(head)
     }
 
     /// Makes `text` of what `decode` hands to the collector.
     fn collect<E>(
         &mut self,
-        (coding, section): (Coding, Section),
+        (coding, section): (BlockCoding, Section),
         limits: &Limits,
         decode: impl FnOnce(&mut Scratch, &mut Collector<'_>) -> Result<(), E>,
     ) -> Result<Result<Head, Malformed>, E> {
@@ -198,7 +198,7 @@ impl Heads {
     /// tables.
     fn keep(
         &mut self,
-        (coding, inserts): (Coding, bool),
+        (coding, inserts): (BlockCoding, bool),
         block: &[u8],
         section: Section,
         limits: &Limits,
@@ -217,7 +217,7 @@ impl Heads {
 
 /// The coding of a block, which is its version's of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub(crate) enum BlockCoding {
     Hpack,
     Qpack,
 }
@@ -241,7 +241,7 @@ struct Collector<'a> {
     media: Media,
     /// Beside the status.
     fields: u16,
-    coding: Coding,
+    coding: BlockCoding,
     /// The first thing that is wrong. What follows is decoded nevertheless, but not kept.
     wrong: Option<Malformed>,
     /// Its detail.

@@ -17,7 +17,7 @@ mod receive;
 mod send;
 
 pub use receive::RequestHeads;
-pub use send::{Body, BodyFrame, put_reply_block};
+pub use send::{BodyFrame, BodySource, put_reply_block};
 
 use super::StreamId;
 use super::error::ErrorCode;
@@ -85,14 +85,14 @@ pub struct ServerConnection {
     place: RequestPosition,
     decoder: Decoder,
     /// The header block that CONTINUATION frames go on with.
-    block: Option<Block>,
+    block: Option<RequestFragments>,
     client: Peer,
     /// The client's first SETTINGS have come.
     is_begun: bool,
     send: SendWindow,
     receive: ReceiveWindow,
     /// Streams that are not over, in the order of their numbers.
-    streams: Vec<Stream>,
+    streams: Vec<ServedStream>,
     /// The greatest number of a stream that the client opened.
     last: u32,
     /// Streams that a body is sent on, in the order of their turns.
@@ -116,7 +116,7 @@ enum RequestPosition {
 
 /// A header block whose end has not come.
 #[derive(Debug)]
-struct Block {
+struct RequestFragments {
     stream: u32,
     end_stream: bool,
     bytes: Vec<u8>,
@@ -124,14 +124,14 @@ struct Block {
 
 /// A stream that is not over.
 #[derive(Debug)]
-struct Stream {
+struct ServedStream {
     id: u32,
     /// The request is whole.
     is_asked: bool,
     send: SendWindow,
     receive: ReceiveWindow,
     /// The rest of the reply's body.
-    body: Body,
+    body: BodySource,
 }
 
 impl ServerConnection {
@@ -189,7 +189,7 @@ impl ServerConnection {
         self.streams.binary_search_by_key(&id, |stream| stream.id).ok()
     }
 
-    fn find(&mut self, id: u32) -> Option<&mut Stream> {
+    fn find(&mut self, id: u32) -> Option<&mut ServedStream> {
         let place = self.place_of(id)?;
         self.streams.get_mut(place)
     }

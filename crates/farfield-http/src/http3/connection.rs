@@ -29,7 +29,7 @@ pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
 
 /// Why a connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
+pub enum ConnectionLoss {
     /// By QUIC.
     #[error("{0}")]
     Quic(QuicFailure),
@@ -38,20 +38,20 @@ pub enum Lost {
     Http3(ConnectionError),
 }
 
-impl Lost {
+impl ConnectionLoss {
     /// The outcome that a sample of a request on the connection records.
     pub const fn outcome(self) -> Outcome {
         match self {
-            Lost::Quic(failure) => failure.outcome(),
-            Lost::Http3(ConnectionError::Flood) => Outcome::Flooded,
-            Lost::Http3(_) => Outcome::BadFrame,
+            ConnectionLoss::Quic(failure) => failure.outcome(),
+            ConnectionLoss::Http3(ConnectionError::Flood) => Outcome::Flooded,
+            ConnectionLoss::Http3(_) => Outcome::BadFrame,
         }
     }
 }
 
-impl From<ConnectionError> for Lost {
-    fn from(error: ConnectionError) -> Lost {
-        Lost::Http3(error)
+impl From<ConnectionError> for ConnectionLoss {
+    fn from(error: ConnectionError) -> ConnectionLoss {
+        ConnectionLoss::Http3(error)
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Connection {
     opened: SmallVec<[(StreamId, Reader); 4]>,
     settings: PeerSettings,
     /// Of requests whose reply is not over, in the order of their numbers.
-    requests: Vec<Request>,
+    requests: Vec<PendingRequest>,
     /// The stream of the next request, where the server allows one.
     spare: Option<StreamId>,
     is_secured: bool,
@@ -87,12 +87,12 @@ pub struct Connection {
     /// The error that ends the connection behind the event that was reported last.
     error: Option<ConnectionError>,
     /// The failure by which it was lost, or the error that closing it says.
-    lost: Option<Lost>,
+    lost: Option<ConnectionLoss>,
 }
 
 /// A request whose reply is not over.
 #[derive(Debug)]
-struct Request {
+struct PendingRequest {
     number: u32,
     /// Its bytes that are still to be written.
     unsent: [Bytes; 2],
@@ -153,15 +153,15 @@ impl Connection {
     }
 
     /// The failure by which the connection was lost, if it was.
-    pub fn lost(&self) -> Option<Lost> {
+    pub fn lost(&self) -> Option<ConnectionLoss> {
         self.lost
     }
 
     /// The detail of the failure by which the connection was lost, if there is one.
     pub fn detail(&self) -> Option<Detail> {
         match self.lost? {
-            Lost::Quic(_) => self.quic.detail().cloned(),
-            Lost::Http3(error) => Some(Detail::broken(error.rule())),
+            ConnectionLoss::Quic(_) => self.quic.detail().cloned(),
+            ConnectionLoss::Http3(error) => Some(Detail::broken(error.rule())),
         }
     }
 
@@ -204,7 +204,12 @@ impl Connection {
         self.spare = self.quic.open();
         let number = stream.request()?;
         let early = (!self.is_secured).then(|| Box::new(parts.clone()));
-        self.requests.push(Request { number, unsent: parts, early, reply: ReplyStream::new(answering) });
+        self.requests.push(PendingRequest {
+            number,
+            unsent: parts,
+            early,
+            reply: ReplyStream::new(answering),
+        });
         self.write(self.requests.len() - 1);
         Some(number)
     }
@@ -222,8 +227,8 @@ impl Connection {
     pub fn close(&mut self, now: Instant) {
         let code = match self.lost {
             None => ErrorCode::NO_ERROR,
-            Some(Lost::Http3(error)) => error.code(),
-            Some(Lost::Quic(_)) => return,
+            Some(ConnectionLoss::Http3(error)) => error.code(),
+            Some(ConnectionLoss::Quic(_)) => return,
         };
         self.quic.close(now, code.0);
     }
@@ -232,7 +237,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is over, and so are all requests on it; there is nothing behind that.
-    pub fn next_event(&mut self, heads: &mut Heads) -> Result<Event<'static>, Lost> {
+    pub fn next_event(&mut self, heads: &mut Heads) -> Result<Event<'static>, ConnectionLoss> {
         if self.lost.is_some() {
             return Ok(Event::NeedMore);
         }
@@ -311,7 +316,7 @@ impl Connection {
 
     /// Writes what there is room for of a request, and ends its stream behind it.
     fn write(&mut self, place: usize) {
-        let Request { number, unsent, .. } = &mut self.requests[place];
+        let PendingRequest { number, unsent, .. } = &mut self.requests[place];
         let stream = StreamId::of_request(*number);
         if self.quic.write(stream, unsent) {
             self.quic.finish(stream);

@@ -8,7 +8,7 @@ use super::frame;
 use super::varint::Varint;
 use crate::allowance::Allowance;
 use crate::http1::{Answering, Limits, Malformed, Reply};
-use crate::http2::{Coding, Flaw, Head, Heads, Section};
+use crate::http2::{BlockCoding, Flaw, Head, Heads, Section};
 use bytes::{Buf, Bytes};
 
 /// An event in a reply.
@@ -282,7 +282,7 @@ impl ReplyStream {
         }
         // RFC 9114, 4.5: there is no 101.
         if head.status == 101 {
-            return Err(heads.malformed(Flaw::Switches, Coding::Qpack).into());
+            return Err(heads.malformed(Flaw::Switches, BlockCoding::Qpack).into());
         }
         self.status = head.status;
         if head.status < 200 {

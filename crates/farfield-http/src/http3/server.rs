@@ -10,7 +10,7 @@
 
 use super::error::ErrorCode;
 use super::{frame, qpack, varint};
-use crate::http2::server::{Body, RequestHeads};
+use crate::http2::server::{BodySource, RequestHeads};
 use crate::quic::{self, StreamData, StreamId};
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -49,7 +49,7 @@ pub struct ServerConnection {
     /// The transport, which is handed datagrams and timeouts.
     pub quic: quic::Connection,
     /// Requests that are not replied to in full, in the order of their numbers.
-    requests: Vec<Request>,
+    requests: Vec<ServedRequest>,
     /// Streams of requests that there is something to be read on.
     reading: VecDeque<StreamId>,
     /// Replies that were handed over to their end and are still to be reported.
@@ -63,12 +63,12 @@ pub struct ServerConnection {
 }
 
 #[derive(Debug)]
-struct Request {
+struct ServedRequest {
     number: u32,
     stream: RequestStream,
     /// Bytes of the reply that are still to be written before the rest of its body.
     unsent: Bytes,
-    body: Body,
+    body: BodySource,
     is_replied: bool,
 }
 
@@ -177,7 +177,7 @@ impl ServerConnection {
 
     /// Replies to a request: with the field section of its head, which [`put_reply_section`] wrote, and
     /// `body`. Nothing happens if the client has given the request up.
-    pub fn reply(&mut self, number: u32, section: &[u8], body: Body) {
+    pub fn reply(&mut self, number: u32, section: &[u8], body: BodySource) {
         let Some(place) = self.place_of(number) else { return };
         let mut bytes = Vec::with_capacity(section.len() + 16);
         varint::encode(frame::HEADERS, &mut bytes);
@@ -230,11 +230,11 @@ impl ServerConnection {
                 continue;
             }
             self.next = self.next.max(number + 1);
-            self.requests.push(Request {
+            self.requests.push(ServedRequest {
                 number,
                 stream: RequestStream::default(),
                 unsent: Bytes::new(),
-                body: Body::None,
+                body: BodySource::None,
                 is_replied: false,
             });
             self.reading.push_back(stream);
@@ -276,7 +276,7 @@ impl ServerConnection {
 
     /// Writes what there is room for of a reply, and ends its stream behind it.
     fn write(&mut self, place: usize) {
-        let Request { number, unsent, body, is_replied, .. } = &mut self.requests[place];
+        let ServedRequest { number, unsent, body, is_replied, .. } = &mut self.requests[place];
         if !*is_replied {
             return;
         }

@@ -17,10 +17,10 @@ pub enum Sessions {
 
 /// Makes the sessions of one worker, with the time and the tickets that they share.
 #[derive(Debug)]
-pub struct Client(Common);
+pub struct Client(ClientBackend);
 
 #[derive(Debug)]
-enum Common {
+enum ClientBackend {
     Encrypted(Box<encrypted::Client>),
     Modelled(model::Client),
 }
@@ -29,8 +29,10 @@ impl Client {
     /// The client that `sessions` describe.
     pub fn new(sessions: &Sessions) -> Client {
         Client(match sessions {
-            Sessions::Encrypted(settings) => Common::Encrypted(encrypted::Client::new(settings).into()),
-            Sessions::Modelled(offer) => Common::Modelled(model::Client::new(Arc::clone(offer))),
+            Sessions::Encrypted(settings) => {
+                ClientBackend::Encrypted(encrypted::Client::new(settings).into())
+            }
+            Sessions::Modelled(offer) => ClientBackend::Modelled(model::Client::new(Arc::clone(offer))),
         })
     }
 
@@ -38,26 +40,26 @@ impl Client {
     /// [taken](Session::take_to_send).
     pub fn begin(&self, now: Instant, user: u32) -> Session {
         Session(match &self.0 {
-            Common::Encrypted(client) => End::Encrypted(client.begin(now, user).into()),
-            Common::Modelled(client) => End::Modelled(client.begin(user).into()),
+            ClientBackend::Encrypted(client) => SessionBackend::Encrypted(client.begin(now, user).into()),
+            ClientBackend::Modelled(client) => SessionBackend::Modelled(client.begin(user).into()),
         })
     }
 
     /// Forgets the tickets of `user`, who is gone or comes back as another.
     pub fn forget(&self, user: u32) {
         match &self.0 {
-            Common::Encrypted(client) => client.forget(user),
-            Common::Modelled(client) => client.forget(user),
+            ClientBackend::Encrypted(client) => client.forget(user),
+            ClientBackend::Modelled(client) => client.forget(user),
         }
     }
 }
 
 /// One connection's session: received bytes in, plaintext and bytes to send out.
 #[derive(Debug)]
-pub struct Session(End);
+pub struct Session(SessionBackend);
 
 #[derive(Debug)]
-enum End {
+enum SessionBackend {
     Encrypted(Box<encrypted::Session>),
     Modelled(Box<model::Session>),
 }
@@ -79,10 +81,12 @@ impl Session {
         plain: &mut Vec<u8>,
     ) -> Result<(), TlsFailure> {
         match (&mut self.0, &client.0) {
-            (End::Encrypted(session), Common::Encrypted(client)) => {
+            (SessionBackend::Encrypted(session), ClientBackend::Encrypted(client)) => {
                 session.receive(client, now, bytes, plain)
             }
-            (End::Modelled(session), Common::Modelled(client)) => session.receive(client, bytes, plain),
+            (SessionBackend::Modelled(session), ClientBackend::Modelled(client)) => {
+                session.receive(client, bytes, plain)
+            }
             _ => unreachable!("a session is of its client's kind"),
         }
     }
@@ -90,8 +94,8 @@ impl Session {
     /// The detail of the failure that [`receive`](Self::receive) returned, if there is one.
     pub fn detail(&self) -> Option<&Detail> {
         match &self.0 {
-            End::Encrypted(session) => session.detail(),
-            End::Modelled(session) => session.detail(),
+            SessionBackend::Encrypted(session) => session.detail(),
+            SessionBackend::Modelled(session) => session.detail(),
         }
     }
 
@@ -99,32 +103,32 @@ impl Session {
     /// it.
     pub fn take_spent(&mut self) -> Duration {
         match &mut self.0 {
-            End::Encrypted(session) => session.take_spent(),
-            End::Modelled(_) => Duration::ZERO,
+            SessionBackend::Encrypted(session) => session.take_spent(),
+            SessionBackend::Modelled(_) => Duration::ZERO,
         }
     }
 
     /// True once requests can be sent: the handshake is over.
     pub fn is_secured(&self) -> bool {
         match &self.0 {
-            End::Encrypted(session) => session.is_secured(),
-            End::Modelled(session) => session.is_secured(),
+            SessionBackend::Encrypted(session) => session.is_secured(),
+            SessionBackend::Modelled(session) => session.is_secured(),
         }
     }
 
     /// True if the server chose HTTP/2 (ALPN), once the handshake is over.
     pub fn speaks_http2(&self) -> bool {
         match &self.0 {
-            End::Encrypted(session) => session.speaks_http2(),
-            End::Modelled(_) => false,
+            SessionBackend::Encrypted(session) => session.speaks_http2(),
+            SessionBackend::Modelled(_) => false,
         }
     }
 
     /// The session that was agreed on, where the handshake was over at `secured`.
     pub fn stats(&self, secured: Instant) -> TlsStats {
         match &self.0 {
-            End::Encrypted(session) => session.stats(secured),
-            End::Modelled(session) => session.stats(secured),
+            SessionBackend::Encrypted(session) => session.stats(secured),
+            SessionBackend::Modelled(session) => session.stats(secured),
         }
     }
 
@@ -132,8 +136,8 @@ impl Session {
     /// unless the settings and the ticket allow it.
     pub fn early_room(&mut self) -> usize {
         match &mut self.0 {
-            End::Encrypted(session) => session.early_room(),
-            End::Modelled(session) => session.early_room(),
+            SessionBackend::Encrypted(session) => session.early_room(),
+            SessionBackend::Modelled(session) => session.early_room(),
         }
     }
 
@@ -145,40 +149,40 @@ impl Session {
     /// If it is more than there is [room](Self::early_room) for.
     pub fn seal_early(&mut self, plain: &[u8]) {
         match &mut self.0 {
-            End::Encrypted(session) => session.seal_early(plain),
-            End::Modelled(session) => session.seal_early(plain),
+            SessionBackend::Encrypted(session) => session.seal_early(plain),
+            SessionBackend::Modelled(session) => session.seal_early(plain),
         }
     }
 
     /// True once the peer has said that it sends nothing more.
     pub fn is_closed_by_peer(&self) -> bool {
         match &self.0 {
-            End::Encrypted(session) => session.is_closed_by_peer(),
-            End::Modelled(session) => session.is_closed_by_peer(),
+            SessionBackend::Encrypted(session) => session.is_closed_by_peer(),
+            SessionBackend::Modelled(session) => session.is_closed_by_peer(),
         }
     }
 
     /// Seals `plain`, whole, in records that are ready to be [taken](Self::take_to_send).
     pub fn seal(&mut self, plain: &[u8]) {
         match &mut self.0 {
-            End::Encrypted(session) => session.seal(plain),
-            End::Modelled(session) => session.seal(plain),
+            SessionBackend::Encrypted(session) => session.seal(plain),
+            SessionBackend::Modelled(session) => session.seal(plain),
         }
     }
 
     /// Appends the bytes to send to `bytes`.
     pub fn take_to_send(&mut self, bytes: &mut Vec<u8>) {
         match &mut self.0 {
-            End::Encrypted(session) => session.take_to_send(bytes),
-            End::Modelled(session) => session.take_to_send(bytes),
+            SessionBackend::Encrypted(session) => session.take_to_send(bytes),
+            SessionBackend::Modelled(session) => session.take_to_send(bytes),
         }
     }
 
     /// Says to the peer that nothing more is sent, unless that is known already or was never agreed on.
     pub fn close(&mut self) {
         match &mut self.0 {
-            End::Encrypted(session) => session.close(),
-            End::Modelled(session) => session.close(),
+            SessionBackend::Encrypted(session) => session.close(),
+            SessionBackend::Modelled(session) => session.close(),
         }
     }
 
@@ -186,8 +190,8 @@ impl Session {
     /// an idle connection without a word.
     pub fn may_end(&self) -> bool {
         match &self.0 {
-            End::Encrypted(session) => session.may_end(),
-            End::Modelled(session) => session.may_end(),
+            SessionBackend::Encrypted(session) => session.may_end(),
+            SessionBackend::Modelled(session) => session.may_end(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! empty frames without end is a flood, as it is over HTTP/2.
 
 use super::frame::FrameKind;
-use crate::allowance::{Allowance, Spent};
+use crate::allowance::{Allowance, AllowanceError};
 use farfield_base::{Detail, Outcome, Rule};
 
 /// Bytes of a frame's head at most: a server's frames are not masked.
@@ -97,8 +97,8 @@ const fn broken(wrong: &'static str, section: &'static str) -> Violation {
     Violation::Broken(Rule::new(wrong, section))
 }
 
-impl From<Spent> for Violation {
-    fn from(_: Spent) -> Violation {
+impl From<AllowanceError> for Violation {
+    fn from(_: AllowanceError) -> Violation {
         Violation::Flood
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use farfield_http::http2::ErrorCode;
 use farfield_http::http2::server::{
-    Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings, begins_http2, put_reply_block,
+    BodySource, RequestHeads, ServerConnection, ServerEvent, ServerSettings, begins_http2, put_reply_block,
 };
 use http::{Method, Request};
 use proptest::prelude::*;
@@ -57,10 +57,10 @@ impl Server {
             let length = bytes.to_string();
             put_reply_block(200, [("Content-Length", length.as_bytes()), ("Server", b"model")], &mut block);
             let body = match bytes {
-                0 => Body::None,
-                _ if head_only => Body::None,
+                0 => BodySource::None,
+                _ if head_only => BodySource::None,
                 // Shorter than a frame, so that what fills a body is used over and over.
-                left => Body::Filler { of: Bytes::from_static(&[b'x'; 3000]), left },
+                left => BodySource::Filler { of: Bytes::from_static(&[b'x'; 3000]), left },
             };
             self.ended += usize::from(self.core.reply(stream, &block, body, &mut self.to_send));
         }

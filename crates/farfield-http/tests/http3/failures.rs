@@ -3,18 +3,18 @@
 use super::replies::head;
 use super::scene::{Scene, Server, Terms, settings};
 use farfield_base::{Duration, Outcome};
-use farfield_http::http3::{Event, Lost};
+use farfield_http::http3::{ConnectionLoss, Event};
 use farfield_http::quic::QuicFailure;
 use farfield_http::tls::{TlsFailure, Trust};
 use quinn_proto::VarInt;
 
 /// The failure by which the client lost the connection.
-fn lost(scene: &mut Scene) -> Lost {
+fn lost(scene: &mut Scene) -> ConnectionLoss {
     let events = scene.take();
     scene.lost.take().unwrap_or_else(|| panic!("it is not lost: {events:?}"))
 }
 
-fn handshake_ends(terms: &Terms, name: &str, is_trusted: bool) -> Lost {
+fn handshake_ends(terms: &Terms, name: &str, is_trusted: bool) -> ConnectionLoss {
     let server = Server::new(terms);
     let trusted = if is_trusted { server.certificate.clone() } else { Server::new(terms).certificate };
     let mut scene = Scene::between(&settings(name, Trust::Roots(vec![trusted])), server);
@@ -24,7 +24,7 @@ fn handshake_ends(terms: &Terms, name: &str, is_trusted: bool) -> Lost {
 
 #[test]
 fn handshakes_that_fail_say_why() {
-    let tls = |failure| Lost::Quic(QuicFailure::Tls(failure));
+    let tls = |failure| ConnectionLoss::Quic(QuicFailure::Tls(failure));
     let terms = Terms::default();
     assert_eq!(handshake_ends(&terms, "shop.test", false), tls(TlsFailure::Untrusted));
     assert_eq!(handshake_ends(&terms, "other.test", true), tls(TlsFailure::NameMismatch));
@@ -33,7 +33,7 @@ fn handshakes_that_fail_say_why() {
     // A version that the library reads and does not speak.
     let older = Terms { versions: Some(vec![0x0a1a_2a3a]), ..terms };
     let lost = handshake_ends(&older, "shop.test", true);
-    assert_eq!(lost, Lost::Quic(QuicFailure::NoVersion));
+    assert_eq!(lost, ConnectionLoss::Quic(QuicFailure::NoVersion));
     assert_eq!(lost.outcome(), Outcome::NoQuicVersion);
 }
 
@@ -45,7 +45,7 @@ fn a_server_that_keeps_silent_is_given_up() {
     assert_eq!(scene.take(), []);
     scene.pass(Duration::from_secs(60));
     let lost_by = lost(&mut scene);
-    assert_eq!(lost_by, Lost::Quic(QuicFailure::Unanswered));
+    assert_eq!(lost_by, ConnectionLoss::Quic(QuicFailure::Unanswered));
     assert_eq!(lost_by.outcome(), Outcome::ConnectTimedOut);
 }
 
@@ -57,7 +57,7 @@ fn a_connection_that_falls_silent_is_given_up() {
     assert_eq!(scene.take(), []);
     scene.pass(Duration::from_secs(2));
     let lost_by = lost(&mut scene);
-    assert_eq!((lost_by, lost_by.outcome()), (Lost::Quic(QuicFailure::Idle), Outcome::QuicIdle));
+    assert_eq!((lost_by, lost_by.outcome()), (ConnectionLoss::Quic(QuicFailure::Idle), Outcome::QuicIdle));
     scene.client.release(&mut scene.connection.quic);
     assert_eq!(scene.client.connections(), 0);
 }
@@ -71,7 +71,7 @@ fn a_server_that_forgot_the_connection_resets_it() {
     scene.ask("/", b"");
     scene.settle();
     let lost_by = lost(&mut scene);
-    assert_eq!((lost_by, lost_by.outcome()), (Lost::Quic(QuicFailure::Reset), Outcome::Reset));
+    assert_eq!((lost_by, lost_by.outcome()), (ConnectionLoss::Quic(QuicFailure::Reset), Outcome::Reset));
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn a_server_that_closes_gives_a_code() {
         scene.settle();
         lost(&mut scene)
     };
-    assert_eq!(closed(0x100), Lost::Quic(QuicFailure::Closed));
+    assert_eq!(closed(0x100), ConnectionLoss::Quic(QuicFailure::Closed));
     let internal = closed(0x102);
-    assert_eq!(internal, Lost::Quic(QuicFailure::ClosedWith { code: 0x102, by_application: true }));
+    assert_eq!(internal, ConnectionLoss::Quic(QuicFailure::ClosedWith { code: 0x102, by_application: true }));
     assert_eq!(internal.outcome(), Outcome::GoneAway);
 }
 
@@ -102,7 +102,10 @@ fn what_is_wrong_with_http3_closes_the_connection_with_its_code() {
         wrong(&mut scene);
         scene.settle();
         let lost_by = lost(&mut scene);
-        assert!(matches!(lost_by, Lost::Http3(error) if error.code().0 == code), "{lost_by:?} for {code:#x}");
+        assert!(
+            matches!(lost_by, ConnectionLoss::Http3(error) if error.code().0 == code),
+            "{lost_by:?} for {code:#x}"
+        );
         let outcome = if code == 0x107 { Outcome::Flooded } else { Outcome::BadFrame };
         assert_eq!(lost_by.outcome(), outcome);
         assert_eq!(scene.closed_with(), Some(code));
@@ -228,14 +231,14 @@ fn what_closed_the_connection_is_kept() {
     let terms = Terms { alpn: b"hq-interop", ..Terms::default() };
     let mut scene = Scene::new(&terms);
     scene.settle();
-    assert_eq!(lost(&mut scene), Lost::Quic(QuicFailure::Tls(TlsFailure::AlpnRefused)));
+    assert_eq!(lost(&mut scene), ConnectionLoss::Quic(QuicFailure::Tls(TlsFailure::AlpnRefused)));
     let alert = detail(&scene);
     assert!(alert.starts_with("alert 120 (no_application_protocol), sent by the server"), "{alert}");
     let server = Server::new(&Terms::default());
     let trusted = server.certificate.clone();
     let mut scene = Scene::between(&settings("other.test", Trust::Roots(vec![trusted])), server);
     scene.settle();
-    assert_eq!(lost(&mut scene), Lost::Quic(QuicFailure::Tls(TlsFailure::NameMismatch)));
+    assert_eq!(lost(&mut scene), ConnectionLoss::Quic(QuicFailure::Tls(TlsFailure::NameMismatch)));
     assert!(
         detail(&scene).starts_with("the certificate is for other names (RFC 9525 §6)"),
         "{}",

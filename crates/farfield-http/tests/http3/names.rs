@@ -5,7 +5,7 @@ use super::http2::{self, DATA, END, END_HEADERS, HEADERS};
 use super::{replies, scene};
 use farfield_base::Outcome;
 use farfield_http::http1::{Answering, Limits, ReplyReader};
-use farfield_http::http3::{ConnectionError, Event, Lost};
+use farfield_http::http3::{ConnectionError, ConnectionLoss, Event};
 
 /// A reply: its heads, interim and final, its body, and its end in good order.
 struct Faulty {
@@ -165,7 +165,7 @@ fn a_reply_that_ends_in_a_frame_is_truncated() {
         let events = scene.take();
         let [.., Event::Failed(0, _, error)] = &events[..] else { panic!("{events:?}") };
         assert_eq!(error.outcome(), Outcome::Truncated, "{cut}");
-        assert_eq!(scene.lost, Some(Lost::Http3(ConnectionError::FrameCut)));
+        assert_eq!(scene.lost, Some(ConnectionLoss::Http3(ConnectionError::FrameCut)));
         let detail = scene.connection.detail().expect("a rule").to_string();
         assert_eq!(detail, "a stream ends in the middle of a frame (RFC 9114 §7.1)");
     }

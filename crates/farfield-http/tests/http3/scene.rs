@@ -4,7 +4,7 @@
 use bytes::{Bytes, BytesMut};
 use farfield_base::{Duration, Instant};
 use farfield_http::http2::RequestHead;
-use farfield_http::http3::{Answering, Connection, Event, Heads, Limits, Lost, encode_request};
+use farfield_http::http3::{Answering, Connection, ConnectionLoss, Event, Heads, Limits, encode_request};
 use farfield_http::quic;
 use farfield_http::tls::{Alpn, TlsSettings, Trust, Version};
 use quinn_proto::crypto::rustls::QuicServerConfig;
@@ -165,7 +165,7 @@ pub struct Scene {
     /// Events of the client, in order.
     pub events: Vec<Event<'static>>,
     /// The failure by which the client lost the connection.
-    pub lost: Option<Lost>,
+    pub lost: Option<ConnectionLoss>,
     to_client: Vec<Vec<u8>>,
     /// Bytes of the datagrams that the client sent.
     pub sent_bytes: usize,

@@ -80,7 +80,7 @@ pub struct ChangeError {
 }
 
 /// A mistake in the change at a place.
-type At<T> = Result<T, (usize, ChangeFault)>;
+type ChangeResult<T> = Result<T, (usize, ChangeFault)>;
 
 /// A mistake in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -202,7 +202,11 @@ impl LinkModel {
         self.duplicates() || later.into_iter().any(|(_, model)| model.duplicates())
     }
 
-    fn change_rate(&mut self, changes: &[LinkChange], values: &mut Vec<(Instant, Value)>) -> At<()> {
+    fn change_rate(
+        &mut self,
+        changes: &[LinkChange],
+        values: &mut Vec<(Instant, Value)>,
+    ) -> ChangeResult<()> {
         let to = |to: &LinkChangeSpec| Some(to.rate?.as_bits());
         let Some(first) = changes.iter().position(|change| to(&change.to).is_some()) else { return Ok(()) };
         let Speed::Rate(rate) = &self.speed else { return Err((first, ChangeFault::NoRate)) };
@@ -224,7 +228,7 @@ impl LinkModel {
         Ok(())
     }
 
-    fn change_delay(&mut self, changes: &[LinkChange]) -> At<()> {
+    fn change_delay(&mut self, changes: &[LinkChange]) -> ChangeResult<()> {
         let to = |to: &LinkChangeSpec| Some(to.delay?.as_ns());
         if changes.iter().all(|change| to(&change.to).is_none()) {
             return Ok(());
@@ -239,8 +243,8 @@ impl LinkModel {
         Ok(())
     }
 
-    fn change_loss(&self, changes: &[LinkChange], values: &mut Vec<(Instant, Value)>) -> At<()> {
-        let mut losses = Line::of(Value::Loss(self.loss));
+    fn change_loss(&self, changes: &[LinkChange], values: &mut Vec<(Instant, Value)>) -> ChangeResult<()> {
+        let mut losses = Timeline::of(Value::Loss(self.loss));
         for (nth, LinkChange { at, over, back_at, to }) in changes.iter().enumerate() {
             let Some(loss) = to.loss.as_ref().map(LossSpec::loss) else { continue };
             if loss.scope() == Scope::Connection && self.loss.scope() == Scope::Link {
@@ -264,7 +268,7 @@ impl LinkModel {
 }
 
 /// A quantity while its changes are put one behind the other.
-struct Line {
+struct Timeline {
     value: Value,
     /// The begin of the last change.
     changed_at: Option<Instant>,
@@ -272,9 +276,9 @@ struct Line {
     free_at: Instant,
 }
 
-impl Line {
-    fn of(value: Value) -> Line {
-        Line { value, changed_at: None, free_at: Instant::ZERO }
+impl Timeline {
+    fn of(value: Value) -> Timeline {
+        Timeline { value, changed_at: None, free_at: Instant::ZERO }
     }
 
     fn take(&mut self, at: Instant, over: Duration, value: Value) -> Result<(), CourseError> {
@@ -288,7 +292,7 @@ impl Line {
         if over > RAMP_MOST {
             return Err(CourseError::TooLong);
         }
-        *self = Line { value, changed_at: Some(at), free_at: at + over };
+        *self = Timeline { value, changed_at: Some(at), free_at: at + over };
         Ok(())
     }
 }
@@ -307,7 +311,11 @@ fn too_fast(first: u64, changes: &[LinkChange]) -> Option<usize> {
     })
 }
 
-fn course(first: u64, changes: &[LinkChange], to: impl Fn(&LinkChangeSpec) -> Option<u64>) -> At<Course> {
+fn course(
+    first: u64,
+    changes: &[LinkChange],
+    to: impl Fn(&LinkChangeSpec) -> Option<u64>,
+) -> ChangeResult<Course> {
     let mut course = Course::constant(first);
     for (nth, change) in changes.iter().enumerate() {
         let Some(value) = to(&change.to) else { continue };
@@ -325,8 +333,8 @@ fn steps(
     values: &mut Vec<(Instant, Value)>,
     first: Value,
     to: impl Fn(&LinkChangeSpec) -> Option<Value>,
-) -> At<()> {
-    let mut line = Line::of(first);
+) -> ChangeResult<()> {
+    let mut line = Timeline::of(first);
     for (nth, LinkChange { at, over, back_at, to: spec }) in changes.iter().enumerate() {
         let Some(value) = to(spec) else { continue };
         if !over.is_zero() {

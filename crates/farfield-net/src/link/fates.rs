@@ -3,7 +3,7 @@
 //! Departures are worked out in order, each at its own past instant, before anything newer joins; what they
 //! decide is kept until it is polled.
 
-use super::{DropCause, Fate, Line, Link, Packet};
+use super::{DropCause, Fate, Link, Packet, QueueState};
 use crate::queue::codel::{Codel, Waiting};
 use crate::queue::fq_codel::FqCodel;
 use crate::queue::{Discipline, Mark};
@@ -90,7 +90,7 @@ impl Link {
     /// The key with which the hashes of flows are to be made, if the link's queue parts flows; drawn from the
     /// link's stream when it is asked for first, so that which flows share a queue differs from seed to seed.
     pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
-        let Line::Fates(fates) = &mut self.line else { return None };
+        let QueueState::Fates(fates) = &mut self.line else { return None };
         let parts_flows = matches!(fates.queue, LaterQueue::FqCodel(_));
         parts_flows.then(|| *fates.flow_key.get_or_insert_with(|| rng.next_u64()))
     }
@@ -98,7 +98,7 @@ impl Link {
     /// Instant from which the next fate of a packet that [waits](Fate::Waits) can be polled. Packets offered
     /// meanwhile bring it forward only where they drop others that wait, or are dropped.
     pub fn next_fate_at(&self) -> Option<Instant> {
-        let Line::Fates(fates) = &self.line else { return None };
+        let QueueState::Fates(fates) = &self.line else { return None };
         if !fates.decided.is_empty() {
             return Some(self.now);
         }
@@ -108,14 +108,14 @@ impl Link {
     /// Takes the next fate that is decided by `now`, with the packet's key. Call until there is none.
     pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
         self.advance(now, rng);
-        let Line::Fates(fates) = &mut self.line else { return None };
+        let QueueState::Fates(fates) = &mut self.line else { return None };
         fates.decided.pop_front()
     }
 
     /// Offers a packet to a queue that decides later.
     pub(super) fn offer_for_later(&mut self, packet: Packet, rng: &mut Stream) -> Fate {
         let Link { model, now, transmitter, line, .. } = self;
-        let Line::Fates(fates) = line else { unreachable!("a link's line is made for its discipline") };
+        let QueueState::Fates(fates) = line else { unreachable!("a link's line is made for its discipline") };
         let waits = fates.ready().is_some() || transmitter.next_start(&model.speed, *now) > *now;
         let waiting = Waiting {
             key: packet.key,
@@ -139,7 +139,7 @@ impl Link {
     pub(super) fn judge(&mut self, rng: &mut Stream) {
         loop {
             let Link { model, now, transmitter, line, .. } = self;
-            let Line::Fates(fates) = line else { return };
+            let QueueState::Fates(fates) = line else { return };
             let Some(ready) = fates.ready() else { return self.rest() };
             let at = transmitter.next_start(&model.speed, ready);
             if at > *now {
@@ -150,7 +150,7 @@ impl Link {
             // `at`.
             let bytes = packet.bytes - model.overhead;
             let fate = self.send(packet.came, bytes, rng).with(packet.ecn);
-            let Line::Fates(fates) = &mut self.line else { return };
+            let QueueState::Fates(fates) = &mut self.line else { return };
             fates.decided.push_back((packet.key, fate));
         }
     }
@@ -158,7 +158,7 @@ impl Link {
     /// Lets a transmitter that has become idle find no packet, which ends the turns of flows.
     fn rest(&mut self) {
         let Link { model, now, transmitter, line, .. } = self;
-        let Line::Fates(fates) = line else { return };
+        let QueueState::Fates(fates) = line else { return };
         let LaterQueue::FqCodel(queue) = &mut fates.queue else { return };
         if queue.is_listing() && transmitter.next_start(&model.speed, queue.left_at()) <= *now {
             queue.rest();

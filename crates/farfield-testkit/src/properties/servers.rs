@@ -5,7 +5,7 @@ use super::replies::cut;
 use bytes::Bytes;
 use farfield_http::http2::ErrorCode;
 use farfield_http::http2::server::{
-    Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings, put_reply_block,
+    BodySource, RequestHeads, ServerConnection, ServerEvent, ServerSettings, put_reply_block,
 };
 use farfield_http::http3::server::{RequestProgress, RequestStream};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ fn serve(pieces: &[&[u8]], settings: ServerSettings) -> Served {
         put_reply_block(200, [], &mut block);
         for number in served.asked.iter().filter(|number| !served.reset.contains(number)) {
             let stream = farfield_http::http2::StreamId::of_request(number / 2);
-            let body = Body::Filler { of: Bytes::from_static(b"0123456789"), left: 1 << 20 };
+            let body = BodySource::Filler { of: Bytes::from_static(b"0123456789"), left: 1 << 20 };
             assert!(!core.reply(stream, &block, body, &mut to_send), "the body is still to come");
         }
         while let Some(piece) = core.next_piece() {

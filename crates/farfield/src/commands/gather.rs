@@ -12,8 +12,8 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Bytes, Duration, Part};
 use farfield_engine::rendezvous::{
-    GatherError, GatherKey, GatherSettings, Gatherer, HandoutFile, News, RendezvousResult, Returned, Ticket,
-    ticket,
+    GatherError, GatherKey, GatherSettings, Gatherer, HandoutFile, News, RendezvousResult, ReturnedPart,
+    Ticket, ticket,
 };
 use farfield_engine::{MergeError, PartsOfRun, RunDirectory, descriptors, interrupt};
 use farfield_files::temporary_folder;
@@ -192,7 +192,7 @@ impl Rendezvous {
     /// Merges the parts that came back. One whose files are no good is lost, as one that did not.
     fn merge(&self, gathered: &RendezvousResult) -> Result<Exit, Problem> {
         let (mut returned, mut lost) = (gathered.returned.clone(), gathered.lost.clone());
-        let mut lose = |returned: &mut Vec<Returned>, is: &dyn Fn(&Returned) -> bool, why: &str| {
+        let mut lose = |returned: &mut Vec<ReturnedPart>, is: &dyn Fn(&ReturnedPart) -> bool, why: &str| {
             for gone in returned.extract_if(.., |returned| is(returned)) {
                 let why = format!("{}: {why}", gone.name);
                 output::put_error(format_args!("farfield: lost {why}\n"));

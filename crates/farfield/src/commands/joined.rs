@@ -10,7 +10,7 @@ use crate::output;
 use crate::problem::Problem;
 use crate::progress::{Shown, Watch};
 use farfield_base::{Bytes, Duration, Part};
-use farfield_engine::rendezvous::{HandoutFile, Joining, Member, Ticket, ticket};
+use farfield_engine::rendezvous::{HandoutFile, JoinSettings, Member, Ticket, ticket};
 use farfield_files::Folder;
 use farfield_files::temporary::{LockedFolder, locked_folder, remove_abandoned};
 use farfield_scenario::RunPlan;
@@ -40,7 +40,7 @@ pub fn run(flags: &RunFlags, address: &str) -> Result<Exit, Problem> {
             "--start-at and repeats are no part's, whose start comes from the gatherer",
         ));
     }
-    let mut joining = Joining {
+    let mut joining = JoinSettings {
         address: address.to_owned(),
         ticket: ticket_of(flags.join.ticket.as_deref())?,
         part: None,

@@ -2,7 +2,7 @@
 
 use super::scenario::{KeyFlags, NetworkFlags, network_alone};
 use clap::{ArgGroup, Args, ValueHint};
-use farfield_engine::route::{Block, Placed, Whereabouts};
+use farfield_engine::route::{Block, PlacedHosts, Whereabouts};
 use farfield_scenario::Overlay;
 use farfield_testbed::live::Location;
 use std::net::IpAddr;
@@ -39,7 +39,7 @@ pub struct RouteFlags {
     /// The class of the clients at these addresses, on their way to this target or to all; may be repeated.
     /// Without, all addresses of the clients' namespace are of the first class
     #[arg(long = "client", value_name = "ADDRESS[/BITS][,TARGET[/BITS]][=CLASS]", value_parser = placed)]
-    pub clients: Vec<Placed>,
+    pub clients: Vec<PlacedHosts>,
     /// Scenario with the network; its server and its load are not used; only flags if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
@@ -97,7 +97,7 @@ fn location(text: &str) -> Result<Location, String> {
 }
 
 /// An address or a block, that of a target, and a class.
-fn placed(text: &str) -> Result<Placed, String> {
+fn placed(text: &str) -> Result<PlacedHosts, String> {
     let (blocks, class) = match text.split_once('=') {
         Some((blocks, class)) => (blocks, Some(class.to_owned())),
         None => (text, None),
@@ -106,7 +106,7 @@ fn placed(text: &str) -> Result<Placed, String> {
         Some((near, far)) => (near, Some(far)),
         None => (blocks, None),
     };
-    Ok(Placed { block: block(near)?, towards: far.map(block).transpose()?, class })
+    Ok(PlacedHosts { block: block(near)?, towards: far.map(block).transpose()?, class })
 }
 
 /// A block, or an address alone.

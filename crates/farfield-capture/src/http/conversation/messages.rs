@@ -3,33 +3,33 @@
 
 use super::Shared;
 use crate::instant::UnixNs;
-use crate::websocket::{SocketMessage, SocketStage, Turn};
+use crate::websocket::{MessageEvent, SocketMessage, SocketStage};
 
 impl Shared {
     /// A message of the client's begins, or ends.
-    pub(super) fn turn_of_client(&mut self, turn: Turn, at: UnixNs) {
+    pub(super) fn turn_of_client(&mut self, turn: MessageEvent, at: UnixNs) {
         match turn {
-            Turn::Begins(message) => {
+            MessageEvent::Begins(message) => {
                 self.end_answers();
                 let exchange = self.add(at);
                 exchange.pipelined = false;
                 let stage = if message.is_close { SocketStage::Close } else { SocketStage::Message };
                 exchange.message = Some(SocketMessage::of(stage));
             }
-            Turn::Ends(_) => {
+            MessageEvent::Ends(_) => {
                 if let Some(exchange) = self.exchanges.back_mut() {
                     (exchange.request_last, exchange.request_done) = (at, true);
                 }
             }
-            Turn::Lost => self.lose_messages(),
+            MessageEvent::Lost => self.lose_messages(),
         }
     }
 
     /// A message of the server's begins, or ends.
-    pub(super) fn turn_of_server(&mut self, turn: Turn, at: UnixNs) {
+    pub(super) fn turn_of_server(&mut self, turn: MessageEvent, at: UnixNs) {
         match turn {
-            Turn::Begins(_) => {}
-            Turn::Ends(message) => {
+            MessageEvent::Begins(_) => {}
+            MessageEvent::Ends(message) => {
                 let Some(exchange) = self.exchanges.back_mut() else { return };
                 let Some(own) = &mut exchange.message else { return };
                 exchange.lossy |= !own.answer(message, at);
@@ -39,7 +39,7 @@ impl Shared {
                     exchange.reply_bytes = message.wire_bytes;
                 }
             }
-            Turn::Lost => self.lose_messages(),
+            MessageEvent::Lost => self.lose_messages(),
         }
     }
 

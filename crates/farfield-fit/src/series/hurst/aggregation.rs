@@ -17,14 +17,14 @@ pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate,
     let from = from.max(1);
     checked(series, from.saturating_mul(BLOCKS_MIN << (SCALES_MIN - 1)))?;
     let scales = std::iter::successors(Some(from), |m| m.checked_mul(2));
-    let points: Vec<Point> = scales
+    let points: Vec<VariancePoint> = scales
         .take_while(|m| series.len() / m >= BLOCKS_MIN)
         .filter_map(|m| {
             let averages = aggregated(series, m);
             let log_variance = variance(&averages).ln();
             // A scale at which all averages are alike, as in a series with a short period, has no variance to
             // fit.
-            log_variance.is_finite().then(|| Point {
+            log_variance.is_finite().then(|| VariancePoint {
                 log_size: (m as f64).ln(),
                 log_variance,
                 blocks: averages.len() as f64,
@@ -38,16 +38,16 @@ pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate,
     Ok(HurstEstimate { method: HurstEstimator::AggregatedVariance, hurst, standard_error: None })
 }
 
-struct Point {
+struct VariancePoint {
     log_size: f64,
     log_variance: f64,
     blocks: f64,
 }
 
 /// The squares of what the distribution leaves over, weighted by the number of blocks, the level being free.
-fn misfit(points: &[Point], hurst: f64) -> f64 {
+fn misfit(points: &[VariancePoint], hurst: f64) -> f64 {
     let power = 2.0 * hurst - 2.0;
-    let left_over = |p: &Point| {
+    let left_over = |p: &VariancePoint| {
         let seen = -(power * p.blocks.ln()).exp_m1() * p.blocks / (p.blocks - 1.0);
         p.log_variance - power * p.log_size - seen.ln()
     };

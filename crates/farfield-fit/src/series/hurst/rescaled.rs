@@ -19,11 +19,11 @@ pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, Seri
     let from = from.max(16);
     checked(series, from.saturating_mul(4 * BLOCKS_MIN))?;
     let sizes = std::iter::successors(Some(from), |m| m.checked_mul(2));
-    let points: Vec<Point> = sizes
+    let points: Vec<RangePoint> = sizes
         .take_while(|m| series.len() / m >= BLOCKS_MIN)
         .filter_map(|m| {
             let ratios: Vec<f64> = series.chunks_exact(m).filter_map(ratio).collect();
-            (!ratios.is_empty()).then(|| Point {
+            (!ratios.is_empty()).then(|| RangePoint {
                 size: m as f64,
                 blocks: ratios.len() as f64,
                 log_ratio: mean(&ratios).ln(),
@@ -38,7 +38,7 @@ pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, Seri
     Ok(HurstEstimate { method: HurstEstimator::RescaledRange, hurst, standard_error: None })
 }
 
-struct Point {
+struct RangePoint {
     size: f64,
     blocks: f64,
     log_ratio: f64,
@@ -46,8 +46,8 @@ struct Point {
 }
 
 /// The squares of what the distribution leaves over, weighted by the number of blocks, the level being free.
-fn misfit(points: &[Point], hurst: f64) -> f64 {
-    let left_over = |p: &Point| {
+fn misfit(points: &[RangePoint], hurst: f64) -> f64 {
+    let left_over = |p: &RangePoint| {
         let calmed = -((2.0 * hurst - 2.0) * p.size.ln()).exp_m1();
         let missed = p.missed * p.size.powf(0.5 - hurst);
         p.log_ratio - hurst * p.size.ln() + calmed.ln() / 2.0 - missed

@@ -3,13 +3,13 @@
 //! A block is decoded even if its stream is over, since later blocks depend on it.
 
 use super::receive::FrameResult;
-use super::{Block, Connection};
+use super::{Connection, ReplyFragments};
 use crate::Event;
 use crate::http1::Answering;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, StreamError};
 use crate::http2::frame::{END_HEADERS, END_STREAM, HEADER_BYTES, Header, PADDED, PRIORITY};
-use crate::http2::head::{Coding, Flaw, Heads, Section};
+use crate::http2::head::{BlockCoding, Flaw, Heads, Section};
 use crate::http2::stream::StreamLookup;
 
 /// A block of up to so many times the limit of a head, or of no more than so many bytes, costs its stream
@@ -18,7 +18,7 @@ use crate::http2::stream::StreamLookup;
 const DECODED_TIMES: usize = 2;
 const DECODED_BYTES: usize = 64 << 10;
 
-impl Block {
+impl ReplyFragments {
     /// Appends a fragment. The memory doubles as it fills, and never exceeds `bytes_max`.
     fn append(&mut self, fragment: &[u8], bytes_max: usize) -> Result<(), ConnectionError> {
         let length = self.bytes.len() + fragment.len();
@@ -64,7 +64,7 @@ impl Connection {
             return self.take_block(heads, header.stream, end_stream, fragment, framing_bytes, to_send);
         }
         let bytes = fragment.to_vec();
-        self.block = Some(Block { stream: header.stream, end_stream, bytes, framing_bytes });
+        self.block = Some(ReplyFragments { stream: header.stream, end_stream, bytes, framing_bytes });
         Ok(None)
     }
 
@@ -80,7 +80,7 @@ impl Connection {
         block.append(payload, block_bytes_max)?;
         block.framing_bytes += HEADER_BYTES as u32;
         if header.has(END_HEADERS)
-            && let Some(Block { stream, end_stream, bytes, framing_bytes }) = self.block.take()
+            && let Some(ReplyFragments { stream, end_stream, bytes, framing_bytes }) = self.block.take()
         {
             return self.take_block(heads, stream, end_stream, &bytes, framing_bytes, to_send);
         }
@@ -111,9 +111,9 @@ impl Connection {
         // 8.1: trailers end the stream, and interim heads do not. 8.6: there is no 101.
         let head = match counted.and(read) {
             Ok(_) if section == Section::Trailers && !end_stream => {
-                Err(heads.malformed(Flaw::TrailersGoOn, Coding::Hpack))
+                Err(heads.malformed(Flaw::TrailersGoOn, BlockCoding::Hpack))
             }
-            Ok(head) if head.status == 101 => Err(heads.malformed(Flaw::Switches, Coding::Hpack)),
+            Ok(head) if head.status == 101 => Err(heads.malformed(Flaw::Switches, BlockCoding::Hpack)),
             Ok(head) if section == Section::Head && head.status < 200 && end_stream => {
                 stream.status = head.status;
                 return Ok(self.fail(id, StreamError::Unanswered, to_send));

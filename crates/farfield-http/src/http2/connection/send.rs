@@ -27,13 +27,13 @@ pub enum NotSent {
 /// The server's dynamic table, as far as we have filled it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EncoderTable {
-    holds: Holds,
+    holds: TableContent,
     /// The size that the server knows us to use.
     bytes: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum TableContent {
     /// Nothing yet.
     Nothing,
     /// The common fields with this mark, which take so many bytes.
@@ -43,7 +43,8 @@ enum Holds {
 }
 
 impl EncoderTable {
-    pub(super) const NEW: EncoderTable = EncoderTable { holds: Holds::Nothing, bytes: DEFAULT_TABLE_BYTES };
+    pub(super) const NEW: EncoderTable =
+        EncoderTable { holds: TableContent::Nothing, bytes: DEFAULT_TABLE_BYTES };
 
     /// The change of size that must begin the next block, if the server's settings call for one (RFC 7541,
     /// 4.2). The table is emptied for good where what it holds has no room.
@@ -52,13 +53,13 @@ impl EncoderTable {
             return None;
         }
         let fits = match self.holds {
-            Holds::Nothing => true,
-            Holds::Common { bytes, .. } => bytes <= peer.table_bytes_least,
-            Holds::Never => false,
+            TableContent::Nothing => true,
+            TableContent::Common { bytes, .. } => bytes <= peer.table_bytes_least,
+            TableContent::Never => false,
         };
         self.bytes = if fits { peer.table_bytes_least } else { 0 };
         if !fits {
-            self.holds = Holds::Never;
+            self.holds = TableContent::Never;
         }
         Some(self.bytes)
     }
@@ -67,11 +68,11 @@ impl EncoderTable {
     fn block<'r>(&mut self, request: &'r RequestBlock) -> &'r [u8] {
         match self.holds {
             _ if request.common_bytes == 0 => &request.plain,
-            Holds::Nothing if request.common_bytes <= self.bytes => {
-                self.holds = Holds::Common { mark: request.common_mark, bytes: request.common_bytes };
+            TableContent::Nothing if request.common_bytes <= self.bytes => {
+                self.holds = TableContent::Common { mark: request.common_mark, bytes: request.common_bytes };
                 &request.first
             }
-            Holds::Common { mark, .. } if mark == request.common_mark => &request.later,
+            TableContent::Common { mark, .. } if mark == request.common_mark => &request.later,
             _ => &request.plain,
         }
     }

@@ -1,6 +1,6 @@
 //! Frames that come, one by one, to requests.
 
-use super::{Block, Body, RequestPosition, ServerConnection, ServerEvent, Stream};
+use super::{BodySource, RequestFragments, RequestPosition, ServedStream, ServerConnection, ServerEvent};
 use crate::compression::Scratch;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, ErrorCode};
@@ -193,14 +193,15 @@ impl ServerConnection {
                 if header.has(END_HEADERS) {
                     return self.take_block(heads, header.stream, end_stream, fragment, to_send, event);
                 }
-                self.block = Some(Block { stream: header.stream, end_stream, bytes: fragment.to_vec() });
+                self.block =
+                    Some(RequestFragments { stream: header.stream, end_stream, bytes: fragment.to_vec() });
                 Ok(())
             }
             FrameType::Continuation => {
                 let Some(mut block) = self.block.take() else { return Ok(()) };
                 block.bytes.extend_from_slice(payload);
                 if header.has(END_HEADERS) {
-                    let Block { stream, end_stream, bytes } = block;
+                    let RequestFragments { stream, end_stream, bytes } = block;
                     return self.take_block(heads, stream, end_stream, &bytes, to_send, event);
                 }
                 let is_too_long = block.bytes.len() > self.settings.head_bytes as usize;
@@ -281,12 +282,12 @@ impl ServerConnection {
             return Ok(());
         };
         self.allowance.earn(1);
-        self.streams.push(Stream {
+        self.streams.push(ServedStream {
             id,
             is_asked: false,
             send: SendWindow::new(self.client.window),
             receive: ReceiveWindow::new(self.settings.stream_window_bytes),
-            body: Body::None,
+            body: BodySource::None,
         });
         event(ServerEvent::Head { stream: StreamId(id), method, path });
         if end_stream {

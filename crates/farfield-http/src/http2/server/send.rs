@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 /// The rest of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum BodySource {
     /// Nothing.
     None,
     /// These bytes.
@@ -23,22 +23,22 @@ pub enum Body {
     },
 }
 
-impl Body {
+impl BodySource {
     /// Bytes that are left.
     pub fn left(&self) -> u64 {
         match self {
-            Body::None => 0,
-            Body::Bytes(bytes) => bytes.len() as u64,
-            Body::Filler { left, .. } => *left,
+            BodySource::None => 0,
+            BodySource::Bytes(bytes) => bytes.len() as u64,
+            BodySource::Filler { left, .. } => *left,
         }
     }
 
     /// Takes the next bytes, at most so many.
     pub fn take(&mut self, most: usize) -> Bytes {
         match self {
-            Body::None => Bytes::new(),
-            Body::Bytes(bytes) => bytes.split_to(bytes.len().min(most)),
-            Body::Filler { of, left } => {
+            BodySource::None => Bytes::new(),
+            BodySource::Bytes(bytes) => bytes.split_to(bytes.len().min(most)),
+            BodySource::Filler { of, left } => {
                 let taken = of.len().min(most).min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= taken as u64;
                 of.slice(..taken)
@@ -62,7 +62,7 @@ impl ServerConnection {
     /// Replies to a request: appends the head, whose header block is `block`, to `to_send`; `body` follows in
     /// [pieces](Self::next_piece). True if the reply is over with its head. Nothing happens if the stream is
     /// over.
-    pub fn reply(&mut self, stream: StreamId, block: &[u8], body: Body, to_send: &mut Vec<u8>) -> bool {
+    pub fn reply(&mut self, stream: StreamId, block: &[u8], body: BodySource, to_send: &mut Vec<u8>) -> bool {
         let (frame_bytes_max, ends) = (self.client.frame_bytes_max, body.left() == 0);
         let Some(own) = self.find(stream.0) else { return false };
         own.body = body;

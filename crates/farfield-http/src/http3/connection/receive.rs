@@ -1,6 +1,6 @@
 //! Events of QUIC, to events of requests.
 
-use super::{Connection, Lost, Reader, Request};
+use super::{Connection, ConnectionLoss, PendingRequest, Reader};
 use crate::http1::Malformed;
 use crate::http2::Heads;
 use crate::http3::control::ControlEvent;
@@ -21,7 +21,7 @@ const OPENING_BYTES: u64 = 1 << 10;
 
 impl Connection {
     /// Goes on up to the next event.
-    pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Event<'static>, Lost> {
+    pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Event<'static>, ConnectionLoss> {
         if let Some(error) = self.error.take() {
             return Err(error.into());
         }
@@ -47,7 +47,7 @@ impl Connection {
                     self.begin();
                     return Ok(Event::Secured);
                 }
-                quic::Event::Lost(failure) => return Err(Lost::Quic(failure)),
+                quic::Event::Lost(failure) => return Err(ConnectionLoss::Quic(failure)),
                 quic::Event::Flooded => return Err(ConnectionError::Flood.into()),
                 quic::Event::Opened => {
                     while let Some(stream) = self.quic.accept() {
@@ -228,7 +228,7 @@ impl Connection {
 }
 
 /// The event of a request that failed so.
-fn failed(request: &Request, error: StreamError) -> Event<'static> {
+fn failed(request: &PendingRequest, error: StreamError) -> Event<'static> {
     Event::Failed(request.number, request.reply.so_far(), crate::StreamError::Http3(error))
 }
 

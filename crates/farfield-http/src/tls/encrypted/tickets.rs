@@ -15,19 +15,19 @@ const TICKETS_MAX: usize = 4;
 
 /// The tickets of one worker's users, for one server.
 #[derive(Debug, Default)]
-pub(super) struct Tickets(Mutex<Kept>);
+pub(super) struct Tickets(Mutex<TicketTable>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct TicketTable {
     /// The user whose session is at work.
     acting: u32,
-    users: BTreeMap<u32, OfUser>,
+    users: BTreeMap<u32, UserTickets>,
     /// The key exchange that the server chose, which is the same for all.
     group: Option<NamedGroup>,
 }
 
 #[derive(Debug, Default)]
-struct OfUser {
+struct UserTickets {
     tls12: Option<Tls12ClientSessionValue>,
     tls13: VecDeque<Tls13ClientSessionValue>,
 }
@@ -54,12 +54,12 @@ impl Tickets {
     }
 
     /// Never poisoned in effect: the store is consistent after every line.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TicketTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Acts on the tickets of the user whose session is at work, unless that one is forgotten.
-    fn with_user<R>(&self, act: impl FnOnce(&mut OfUser) -> Option<R>) -> Option<R> {
+    fn with_user<R>(&self, act: impl FnOnce(&mut UserTickets) -> Option<R>) -> Option<R> {
         let mut kept = self.kept();
         let user = kept.acting;
         act(kept.users.get_mut(&user)?)

@@ -15,18 +15,18 @@ const TICKETS_MAX: usize = 4;
 #[derive(Debug)]
 pub struct Client {
     offer: Arc<Offer>,
-    kept: Mutex<Kept>,
+    kept: Mutex<TicketTable>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    users: BTreeMap<u32, OfUser>,
+struct TicketTable {
+    users: BTreeMap<u32, UserTickets>,
     /// The group that the server chose, which is the same for all.
     group: Option<Group>,
 }
 
 #[derive(Debug, Default)]
-struct OfUser {
+struct UserTickets {
     tls12: Option<Ticket>,
     tls13: VecDeque<Ticket>,
 }
@@ -86,7 +86,7 @@ impl Client {
     }
 
     /// Never poisoned in effect: what is kept is consistent after every line.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TicketTable> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
