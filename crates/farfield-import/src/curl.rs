@@ -64,7 +64,7 @@ struct Importer<'a, 'l> {
     draft: &'a mut Draft,
     wishes: &'a Wishes,
     /// Settings that a scenario has once, of each entry.
-    once: Vec<Once>,
+    once: Vec<EntryOptions>,
     /// Requests so far.
     entry: usize,
     /// Files of cookies that commands have written so far.
@@ -72,7 +72,7 @@ struct Importer<'a, 'l> {
 }
 
 /// Settings that a scenario has once, as the command of an entry has them.
-struct Once {
+struct EntryOptions {
     /// The number of the entry.
     number: usize,
     /// The command's, of all its entries: a name in it may be long.
@@ -124,7 +124,11 @@ impl Importer<'_, '_> {
                     Some(why) => self.draft.reading.leave_out(why, &place),
                     None => {
                         if let Some(number) = self.request(set, url, &place) {
-                            self.once.push(Once { number, common: Rc::clone(&common), keeps_cookies });
+                            self.once.push(EntryOptions {
+                                number,
+                                common: Rc::clone(&common),
+                                keeps_cookies,
+                            });
                         }
                     }
                 }
@@ -156,7 +160,7 @@ impl Importer<'_, '_> {
     }
 
     /// Settings that a scenario has once, of the first entry that is in it; others may differ from them.
-    fn of_kept(&mut self) -> Option<Once> {
+    fn of_kept(&mut self) -> Option<EntryOptions> {
         let kept: BTreeSet<usize> = self.draft.kept(self.wishes).into_iter().collect();
         let mut once = std::mem::take(&mut self.once).into_iter().filter(|own| kept.contains(&own.number));
         let mut first = once.next()?;
@@ -180,7 +184,7 @@ impl Importer<'_, '_> {
 
     /// The keys that a scenario has once.
     fn finish(mut self) -> Result<(), ImportError> {
-        let Some(Once { common, keeps_cookies, .. }) = self.of_kept() else { return Ok(()) };
+        let Some(EntryOptions { common, keeps_cookies, .. }) = self.of_kept() else { return Ok(()) };
         let mut common = Rc::unwrap_or_clone(common);
         let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
         let draft = self.draft;

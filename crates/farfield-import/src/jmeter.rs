@@ -40,7 +40,7 @@ pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Res
         let name = one_line(&root.name);
         return Err(unreadable(format!("its outermost element is `{name}`, and not `jmeterTestPlan`")));
     }
-    let mut reader = Reader {
+    let mut reader = PlanReader {
         load: source.load,
         draft,
         variables: Variables::new(wishes),
@@ -107,7 +107,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-struct Reader<'a, 'l> {
+struct PlanReader<'a, 'l> {
     load: &'a mut Load<'l>,
     draft: &'a mut Draft,
     variables: Variables,
@@ -122,7 +122,7 @@ struct Reader<'a, 'l> {
     has_path: bool,
 }
 
-impl Reader<'_, '_> {
+impl PlanReader<'_, '_> {
     fn plan(&mut self, root: &Element, plan: &Element) -> Result<(), ImportError> {
         for tree in root.children.iter().filter(|own| own.name == "hashTree") {
             for (element, _) in tree.pairs().filter(|(own, _)| own.name == "TestPlan") {
@@ -419,7 +419,7 @@ impl Reader<'_, '_> {
 
     /// Cookies and redirects, which a session has for all.
     fn finish(self) {
-        let Reader { draft, follows, keeps_cookies, .. } = self;
+        let PlanReader { draft, follows, keeps_cookies, .. } = self;
         if !keeps_cookies {
             DraftSettings::set(&mut draft.settings.session, "cookies", "false".to_owned());
         }

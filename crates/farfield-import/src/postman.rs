@@ -40,7 +40,7 @@ pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Res
         };
         return Err(unreadable(reason.to_owned()));
     }
-    let mut reader = Reader {
+    let mut reader = CollectionReader {
         load: source.load,
         draft,
         variables: Variables::new(wishes),
@@ -48,7 +48,7 @@ pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Res
         adds_fields: false,
         room: SCRIPTS_MAX,
     };
-    reader.group(root, "", &Scope::default());
+    reader.group(root, "", &FolderSettings::default());
     if reader.adds_fields {
         reader.draft.note(
             "fields that Postman adds itself (`User-Agent`, `Postman-Token`, `Accept`, …) are not sent",
@@ -61,15 +61,15 @@ pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Res
 
 /// Settings that a request has of the folders that it is in.
 #[derive(Clone, Default)]
-struct Scope<'a> {
+struct FolderSettings<'a> {
     auth: Option<&'a Node>,
     /// Scripts: those before the request, and those behind it.
     before: Vec<&'a Node>,
     behind: Vec<&'a Node>,
 }
 
-impl<'a> Scope<'a> {
-    fn within(&self, item: &'a Node) -> Scope<'a> {
+impl<'a> FolderSettings<'a> {
+    fn within(&self, item: &'a Node) -> FolderSettings<'a> {
         let mut scope = self.clone();
         if !item.get("auth").is_null() {
             scope.auth = Some(item.get("auth"));
@@ -91,7 +91,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-struct Reader<'a, 'l> {
+struct CollectionReader<'a, 'l> {
     load: &'a mut Load<'l>,
     draft: &'a mut Draft,
     variables: Variables,
@@ -102,9 +102,9 @@ struct Reader<'a, 'l> {
     room: usize,
 }
 
-impl Reader<'_, '_> {
+impl CollectionReader<'_, '_> {
     /// A collection or a folder.
-    fn group(&mut self, group: &Node, folder: &str, scope: &Scope<'_>) {
+    fn group(&mut self, group: &Node, folder: &str, scope: &FolderSettings<'_>) {
         let scope = scope.within(group);
         // Variables of a folder end with it.
         let mut before = Vec::new();
@@ -129,7 +129,7 @@ impl Reader<'_, '_> {
         self.variables.leave(before);
     }
 
-    fn item(&mut self, item: &Node, name: &str, place: &str, scope: &Scope<'_>) {
+    fn item(&mut self, item: &Node, name: &str, place: &str, scope: &FolderSettings<'_>) {
         self.number += 1;
         let place = format!("request {}, {place}", self.number);
         let mut scope = scope.within(item);
@@ -177,7 +177,7 @@ impl Reader<'_, '_> {
 
     /// Scripts before the request, of which values are taken that are set; the statements that are passed
     /// over.
-    fn before(&mut self, scope: &Scope<'_>) -> usize {
+    fn before(&mut self, scope: &FolderSettings<'_>) -> usize {
         let mut passed_over = 0;
         for script in &scope.before {
             let script = self.script(script);
@@ -193,7 +193,7 @@ impl Reader<'_, '_> {
     }
 
     /// Scripts behind the request: checks and extractions. The statements that are passed over.
-    fn behind(&mut self, scope: &Scope<'_>, state: &mut DraftState) -> usize {
+    fn behind(&mut self, scope: &FolderSettings<'_>, state: &mut DraftState) -> usize {
         let mut passed_over = 0;
         let mut checks = Checks::default();
         for script in &scope.behind {

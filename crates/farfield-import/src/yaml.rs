@@ -9,14 +9,14 @@ use serde_json::Number;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A list or a map that is being read.
-enum Open {
+enum OpenCollection {
     List(Vec<Node>),
     /// With the key whose value is next.
     Map(Vec<(String, Node)>, Option<String>),
 }
 
-struct Reader {
-    open: Vec<(Open, usize)>,
+struct YamlReader {
+    open: Vec<(OpenCollection, usize)>,
     anchors: BTreeMap<usize, (Node, usize)>,
     /// The weight so far, with that of what aliases stand for.
     weight: usize,
@@ -29,7 +29,7 @@ struct Reader {
 /// Fault of the text, and its place.
 pub fn node_of(text: &str) -> Result<Node, String> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader { open: Vec::new(), anchors: BTreeMap::new(), weight: 0, root: None };
+    let mut reader = YamlReader { open: Vec::new(), anchors: BTreeMap::new(), weight: 0, root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| error.to_string())?;
         let at = |problem: String| format!("line {}: {problem}", span.start.line());
@@ -40,7 +40,7 @@ pub fn node_of(text: &str) -> Result<Node, String> {
     reader.root.ok_or_else(|| "it is empty".to_owned())
 }
 
-impl Reader {
+impl YamlReader {
     /// Takes an event; true at the end of the document.
     fn take(&mut self, event: Event<'_>) -> Result<bool, String> {
         match event {
@@ -58,13 +58,13 @@ impl Reader {
                 let (node, weight) = known.ok_or("an alias names what is not there, or itself")?;
                 self.put(node, 0, weight)?;
             }
-            Event::SequenceStart(anchor, _) => self.begin(Open::List(Vec::new()), anchor)?,
-            Event::MappingStart(anchor, _) => self.begin(Open::Map(Vec::new(), None), anchor)?,
+            Event::SequenceStart(anchor, _) => self.begin(OpenCollection::List(Vec::new()), anchor)?,
+            Event::MappingStart(anchor, _) => self.begin(OpenCollection::Map(Vec::new(), None), anchor)?,
             Event::SequenceEnd | Event::MappingEnd => {
                 let (open, anchor) = self.open.pop().ok_or("a list or a map ends that has not begun")?;
                 let node = match open {
-                    Open::List(items) => Node::List(items),
-                    Open::Map(entries, _) => Node::Map(merged(entries)),
+                    OpenCollection::List(items) => Node::List(items),
+                    OpenCollection::Map(entries, _) => Node::Map(merged(entries)),
                 };
                 if anchor != 0 {
                     // Nodes that an alias may name are copies.
@@ -80,7 +80,7 @@ impl Reader {
         Ok(false)
     }
 
-    fn begin(&mut self, open: Open, anchor: usize) -> Result<(), String> {
+    fn begin(&mut self, open: OpenCollection, anchor: usize) -> Result<(), String> {
         self.charge(1)?;
         if self.open.len() == DEPTH_MAX {
             return Err(format!("it is nested deeper than {DEPTH_MAX} levels"));
@@ -119,8 +119,8 @@ impl Reader {
     fn place(&mut self, node: Node) -> Result<(), String> {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some((Open::List(items), _)) => items.push(node),
-            Some((Open::Map(entries, key), _)) => match key.take() {
+            Some((OpenCollection::List(items), _)) => items.push(node),
+            Some((OpenCollection::Map(entries, key), _)) => match key.take() {
                 None => *key = Some(node.plain().unwrap_or_else(|| node.json())),
                 Some(key) => entries.push((key, node)),
             },

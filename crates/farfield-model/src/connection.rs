@@ -1,7 +1,7 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
 use super::events::Streaming;
-use super::http::{Keeping, PartialRequest, Replies, ServedRequest, piece};
+use super::http::{PartialRequest, Persistence, Replies, ServedRequest, piece};
 use super::http2::Multiplexer;
 use super::setup::ServerSetup;
 use super::{Objects, ServerPlan};
@@ -141,9 +141,9 @@ impl Connection {
         let ServedRequest { known, fixed, mut keeping, head_only, malformed, stream } = self.asks.remove(0);
         self.answered += 1;
         if setup.ends_after(self.answered) || malformed || (self.peer_finished && self.asks.is_empty()) {
-            keeping = Keeping::Close;
+            keeping = Persistence::Close;
         }
-        self.closing = keeping == Keeping::Close;
+        self.closing = keeping == Persistence::Close;
         let size = known.map_or(0, |known| known.size);
         let (first, rest) = match fixed {
             None if stream.is_some() => (Streaming::head(keeping), 0),

@@ -5,7 +5,7 @@
 
 use super::connection::Connection;
 use super::core::ServerCore;
-use super::http::Keeping;
+use super::http::Persistence;
 use super::output::Alarm;
 use super::setup::ServerSetup;
 use crate::slots::ServedSlot;
@@ -44,7 +44,7 @@ impl Streaming {
     }
 
     /// The head of a stream.
-    pub fn head(keeping: Keeping) -> Bytes {
+    pub fn head(keeping: Persistence) -> Bytes {
         let fields = "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n";
         format!("HTTP/1.1 200 OK\r\n{fields}{}\r\n", keeping.line()).into()
     }

@@ -4,7 +4,7 @@
 //! They are written as bytes once, before the run, and no request for one allocates. The model does not look
 //! at what it was asked with: a wrong token gets the same reply.
 
-use super::http::Keeping;
+use super::http::Persistence;
 use bytes::Bytes;
 use farfield_http::http2::server::{BodySource, put_reply_block};
 use farfield_http::http3::server::put_reply_section;
@@ -24,13 +24,13 @@ pub struct FixedReply {
 /// The replies of a server, by path and method.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FixedReplies {
-    by_path: BTreeMap<Box<str>, Vec<Numbered>>,
+    by_path: BTreeMap<Box<str>, Vec<NumberedReply>>,
     written: Vec<EncodedReply>,
 }
 
 /// A reply at a path.
 #[derive(Debug, Clone)]
-struct Numbered {
+struct NumberedReply {
     /// The method that it is for; without one it is for any.
     method: Option<Box<str>>,
     number: u32,
@@ -52,7 +52,7 @@ impl FixedReplies {
     pub fn add(&mut self, path: &str, method: Option<&str>, reply: &FixedReply) {
         let number = self.written.len() as u32;
         self.written.push(EncodedReply::of(reply));
-        let numbered = Numbered { method: method.map(Into::into), number };
+        let numbered = NumberedReply { method: method.map(Into::into), number };
         self.by_path.entry(path.into()).or_default().push(numbered);
     }
 
@@ -66,7 +66,7 @@ impl FixedReplies {
     }
 
     /// The bytes of a reply, without the body if the head is all that was asked for.
-    pub fn bytes(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
+    pub fn bytes(&self, number: u32, keeping: Persistence, head_only: bool) -> Bytes {
         let EncodedReply { of, body_len, .. } = &self.written[number as usize];
         let bytes = &of[keeping as usize];
         if head_only { bytes.slice(..bytes.len() - body_len) } else { bytes.clone() }
@@ -90,7 +90,7 @@ impl FixedReplies {
 impl EncodedReply {
     fn body(&self, head_only: bool) -> BodySource {
         let EncodedReply { of, body_len, .. } = self;
-        let whole = &of[Keeping::Keep as usize];
+        let whole = &of[Persistence::Keep as usize];
         let body = whole.slice(whole.len() - body_len..);
         if head_only || body.is_empty() { BodySource::None } else { BodySource::Bytes(body) }
     }
@@ -106,7 +106,7 @@ impl EncodedReply {
         if !empty {
             head.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
         }
-        let of = [Keeping::Close, Keeping::Keep, Keeping::KeepTold]
+        let of = [Persistence::Close, Persistence::Keep, Persistence::KeepTold]
             .map(|keeping| [&head, keeping.line().as_bytes(), b"\r\n", body].concat().into());
         let length = body.len().to_string();
         let length = (!empty).then_some(("content-length", length.as_bytes()));
@@ -133,9 +133,9 @@ mod tests {
         replies.add("/b", None, &reply(304, b"left out"));
         let reply_bytes = |number, keeping, head_only| replies.bytes(number, keeping, head_only).to_vec();
         let head = b"HTTP/1.1 200 \r\nx-a: b\xe9\r\nContent-Length: 3\r\nConnection: close\r\n\r\n";
-        assert_eq!(reply_bytes(0, Keeping::Close, true), head);
-        assert_eq!(reply_bytes(0, Keeping::Close, false), [&head[..], b"<p>"].concat());
-        assert_eq!(reply_bytes(1, Keeping::Keep, false), b"HTTP/1.1 304 \r\nx-a: b\xe9\r\n\r\n");
+        assert_eq!(reply_bytes(0, Persistence::Close, true), head);
+        assert_eq!(reply_bytes(0, Persistence::Close, false), [&head[..], b"<p>"].concat());
+        assert_eq!(reply_bytes(1, Persistence::Keep, false), b"HTTP/1.1 304 \r\nx-a: b\xe9\r\n\r\n");
     }
 
     #[test]

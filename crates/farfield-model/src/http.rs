@@ -15,7 +15,7 @@ pub(crate) struct ServedRequest {
     pub known: Option<ObjectCost>,
     /// The number of the reply that it gets word for word.
     pub fixed: Option<u32>,
-    pub keeping: Keeping,
+    pub keeping: Persistence,
     /// HEAD.
     pub head_only: bool,
     pub malformed: bool,
@@ -25,7 +25,7 @@ pub(crate) struct ServedRequest {
 
 /// The fate of the connection after the reply, as far as the request says (RFC 9112 §9.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Keeping {
+pub(crate) enum Persistence {
     /// Closed.
     Close,
     /// Kept, as HTTP/1.1 does by default.
@@ -34,13 +34,13 @@ pub(crate) enum Keeping {
     KeepTold,
 }
 
-impl Keeping {
+impl Persistence {
     /// The header line that says so, if one does.
     pub fn line(self) -> &'static str {
         match self {
-            Keeping::Close => "Connection: close\r\n",
-            Keeping::Keep => "",
-            Keeping::KeepTold => "Connection: keep-alive\r\n",
+            Persistence::Close => "Connection: close\r\n",
+            Persistence::Keep => "",
+            Persistence::KeepTold => "Connection: keep-alive\r\n",
         }
     }
 }
@@ -124,14 +124,14 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, ServedRequest, u64
         _ => return Some((bytes.len(), malformed, 0)),
     };
     let old = request.version == Some(0);
-    let mut keeping = if old { Keeping::Close } else { Keeping::Keep };
+    let mut keeping = if old { Persistence::Close } else { Persistence::Keep };
     let mut body = 0;
     for header in request.headers.iter() {
         if header.name.eq_ignore_ascii_case("connection") {
             if header.value.eq_ignore_ascii_case(b"close") {
-                keeping = Keeping::Close;
+                keeping = Persistence::Close;
             } else if old && header.value.eq_ignore_ascii_case(b"keep-alive") {
-                keeping = Keeping::KeepTold;
+                keeping = Persistence::KeepTold;
             }
         } else if header.name.eq_ignore_ascii_case("content-length") {
             match std::str::from_utf8(header.value).ok().and_then(|value| value.trim().parse().ok()) {
@@ -149,7 +149,7 @@ impl ServedRequest {
     const MALFORMED: ServedRequest = ServedRequest {
         known: None,
         fixed: None,
-        keeping: Keeping::Close,
+        keeping: Persistence::Close,
         head_only: false,
         malformed: true,
         stream: None,
@@ -161,7 +161,7 @@ impl ServedRequest {
         ServedRequest {
             known,
             fixed,
-            keeping: Keeping::Keep,
+            keeping: Persistence::Keep,
             head_only: method == "HEAD",
             malformed: false,
             stream: None,
@@ -193,7 +193,7 @@ pub(crate) fn filler(size: u64) -> BodySource {
 /// Replies that were made before.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
-    made: BTreeMap<(u64, Keeping, bool, bool), Bytes>,
+    made: BTreeMap<(u64, Persistence, bool, bool), Bytes>,
     /// Header blocks of replies of HTTP/2, by the size of their bodies.
     blocks: BTreeMap<u64, Bytes>,
     /// Field sections of replies of HTTP/3, likewise.
@@ -214,7 +214,13 @@ impl Replies {
     }
 
     /// The front of a reply, and how many bytes of body come after it.
-    pub fn begin(&mut self, size: u64, keeping: Keeping, head_only: bool, malformed: bool) -> (Bytes, u64) {
+    pub fn begin(
+        &mut self,
+        size: u64,
+        keeping: Persistence,
+        head_only: bool,
+        malformed: bool,
+    ) -> (Bytes, u64) {
         let size = if malformed { 0 } else { size };
         let whole = size <= WHOLE_MAX;
         let rest = if whole || head_only { 0 } else { size };
@@ -268,12 +274,12 @@ mod tests {
         let first = ServedRequest {
             known: Some(ObjectCost { size: 7, cost: Duration::ZERO }),
             fixed: None,
-            keeping: Keeping::Keep,
+            keeping: Persistence::Keep,
             head_only: false,
             malformed: false,
             stream: None,
         };
-        let second = ServedRequest { known: None, keeping: Keeping::Close, ..first };
+        let second = ServedRequest { known: None, keeping: Persistence::Close, ..first };
         assert_eq!(read(&[text]), [first, second]);
         for cut in 1..text.len() {
             assert_eq!(read(&[&text[..cut], &text[cut..]]), [first, second], "cut at {cut}");
@@ -286,7 +292,7 @@ mod tests {
         let many = b"GET / HTTP/1.1\r\n\r\n".repeat(1000);
         let asks = read(&vec![many.as_slice(); 20]);
         assert_eq!(asks.len(), PIPELINED_MAX + 1);
-        assert!(asks.last().is_some_and(|last| last.malformed && last.keeping == Keeping::Close));
+        assert!(asks.last().is_some_and(|last| last.malformed && last.keeping == Persistence::Close));
     }
 
     #[test]
@@ -298,14 +304,14 @@ mod tests {
     #[test]
     fn replies_are_kept_and_long_bodies_follow() {
         let mut replies = Replies::default();
-        let (short, rest) = replies.begin(3, Keeping::Close, false, false);
+        let (short, rest) = replies.begin(3, Persistence::Close, false, false);
         assert_eq!(
             (&short[..], rest),
             (&b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nxxx"[..], 0)
         );
-        assert_eq!(replies.begin(3, Keeping::Close, false, false).0.as_ptr(), short.as_ptr());
-        assert_eq!(replies.begin(1 << 20, Keeping::Keep, false, false).1, 1 << 20);
-        assert_eq!(replies.begin(1 << 20, Keeping::Keep, true, false).1, 0);
+        assert_eq!(replies.begin(3, Persistence::Close, false, false).0.as_ptr(), short.as_ptr());
+        assert_eq!(replies.begin(1 << 20, Persistence::Keep, false, false).1, 1 << 20);
+        assert_eq!(replies.begin(1 << 20, Persistence::Keep, true, false).1, 0);
         assert_eq!(piece(1 << 20).len(), 64 * 1024);
     }
 }

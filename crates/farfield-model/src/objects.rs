@@ -1,7 +1,7 @@
 //! Objects that a server model knows, by their paths.
 
 use super::fixed::{FixedReplies, FixedReply};
-use super::http::Keeping;
+use super::http::Persistence;
 use bytes::Bytes;
 use farfield_base::Duration;
 use farfield_http::http2::server::BodySource;
@@ -44,7 +44,7 @@ impl Objects {
     }
 
     /// Such a reply in bytes.
-    pub(crate) fn reply(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
+    pub(crate) fn reply(&self, number: u32, keeping: Persistence, head_only: bool) -> Bytes {
         self.replies.bytes(number, keeping, head_only)
     }
 

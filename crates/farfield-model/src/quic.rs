@@ -40,7 +40,7 @@ pub(crate) struct QuicOwner {
 pub(crate) struct Quic {
     server: Server,
     /// By the numbers that the endpoint has for them.
-    connections: Vec<Option<Box<Served>>>,
+    connections: Vec<Option<Box<QuicConnection>>>,
     /// Connections that there are.
     open: u32,
     /// Connections that there have been.
@@ -51,7 +51,7 @@ pub(crate) struct Quic {
 
 /// A connection.
 #[derive(Debug)]
-struct Served {
+struct QuicConnection {
     core: ServerConnection,
     /// The client that began it, and the address that it has now.
     client: ClientId,
@@ -93,7 +93,7 @@ impl Quic {
         Quic { server, connections: Vec::new(), open: 0, begun: 0, buffer: Vec::new() }
     }
 
-    fn find(&mut self, owner: QuicOwner) -> Option<&mut Served> {
+    fn find(&mut self, owner: QuicOwner) -> Option<&mut QuicConnection> {
         let served = self.connections.get_mut(owner.number as usize)?.as_deref_mut()?;
         (served.serial == owner.serial).then_some(served)
     }
@@ -111,7 +111,7 @@ impl Quic {
         if self.connections.len() <= number {
             self.connections.resize_with(number + 1, || None);
         }
-        self.connections[number] = Some(Served::new(core, client, remote, serial).into());
+        self.connections[number] = Some(QuicConnection::new(core, client, remote, serial).into());
         self.open += 1;
         QuicOwner { number: number as u32, serial }
     }
@@ -153,9 +153,9 @@ fn seed_of(seed: Seed) -> [u8; SEED_BYTES] {
     bytes
 }
 
-impl Served {
-    fn new(core: ServerConnection, client: ClientId, remote: SocketAddr, serial: u32) -> Served {
-        Served {
+impl QuicConnection {
+    fn new(core: ServerConnection, client: ClientId, remote: SocketAddr, serial: u32) -> QuicConnection {
+        QuicConnection {
             core,
             client,
             remote,
@@ -269,7 +269,8 @@ impl QuicEnd<'_> {
     /// A worker begins with the answer to a handshake; false if the connection is gone.
     pub fn begin_handshake(&mut self, now: Instant, owner: QuicOwner) -> bool {
         let Some(terms) = &self.service.setup.plan.tls else { return false };
-        let Some(Served { handshake: Handshake::Held { resumes }, .. }) = self.quic.find(owner) else {
+        let Some(QuicConnection { handshake: Handshake::Held { resumes }, .. }) = self.quic.find(owner)
+        else {
             return false;
         };
         let cost = if *resumes { terms.resumed } else { terms.full };

@@ -8,7 +8,7 @@
 use crate::config::OriginConfig;
 use crate::keep_alive::KeepAlive;
 use crate::service::{Service, Tally};
-use crate::tls::{Certified, HTTP2};
+use crate::tls::{HTTP2, ServerCertificate};
 use crate::version::OpenedConnection;
 use async_io::Timer;
 use farfield_base::Duration;
@@ -48,7 +48,7 @@ impl Connections {
     pub(crate) fn new(
         config: &OriginConfig,
         service: Arc<Service>,
-        certified: Option<&Certified>,
+        certified: Option<&ServerCertificate>,
     ) -> Connections {
         let mut http1 = http1::Builder::new();
         // Not `pipeline_flush`: it keeps replies back as long as further requests have been received, so

@@ -11,7 +11,7 @@ use crate::http3::Http3;
 use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
-use crate::tls::Certified;
+use crate::tls::ServerCertificate;
 use farfield_base::Backoff;
 use hyper::header::HeaderValue;
 use std::io;
@@ -33,7 +33,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 pub struct Origin {
     address: SocketAddr,
     service: Arc<Service>,
-    certified: Option<Certified>,
+    certified: Option<ServerCertificate>,
     stop: watch::Sender<bool>,
     /// A thread has ended that nobody stopped.
     died: Arc<AtomicBool>,
@@ -98,7 +98,7 @@ impl Origin {
             return Err(OriginError::AltSvc(value.clone()));
         }
         let service = Arc::new(Service::new(&config, files));
-        let certified = Certified::of(&config)?;
+        let certified = ServerCertificate::of(&config)?;
         let connections = Arc::new(Connections::new(&config, Arc::clone(&service), certified.as_ref()));
         timers().map_err(OriginError::Thread)?;
         let first = event_loop()?;
@@ -184,7 +184,7 @@ impl Origin {
         work: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), OriginError> {
         let mut stop = self.stop.subscribe();
-        let ending = Ending { stop: self.stop.clone(), died: Arc::clone(&self.died) };
+        let ending = StopGuard { stop: self.stop.clone(), died: Arc::clone(&self.died) };
         let thread = std::thread::Builder::new()
             .name(format!("origin-{number}"))
             .spawn(move || {
@@ -209,12 +209,12 @@ impl Drop for Origin {
 }
 
 /// The end of a thread, by a panic or not: it stops the others.
-struct Ending {
+struct StopGuard {
     stop: watch::Sender<bool>,
     died: Arc<AtomicBool>,
 }
 
-impl Drop for Ending {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         let was_stopped = self.stop.send_replace(true);
         if !was_stopped {
@@ -285,12 +285,12 @@ struct Acceptor {
     listener: TcpListener,
     /// One permit for every connection that may be open.
     gate: Option<Arc<Semaphore>>,
-    helpers: Vec<mpsc::UnboundedSender<Accepted>>,
+    helpers: Vec<mpsc::UnboundedSender<AcceptedSocket>>,
     connections: Arc<Connections>,
 }
 
 /// A connection on its way to another thread, and its leave to be open.
-type Accepted = (std::net::TcpStream, Option<OwnedSemaphorePermit>);
+type AcceptedSocket = (std::net::TcpStream, Option<OwnedSemaphorePermit>);
 
 impl Acceptor {
     async fn run(self) {
@@ -333,7 +333,7 @@ impl Acceptor {
 }
 
 /// The event loop of a thread that does not accept: it serves the connections that it is given.
-async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connections: Arc<Connections>) {
+async fn take_connections(mut inbox: mpsc::UnboundedReceiver<AcceptedSocket>, connections: Arc<Connections>) {
     while let Some((stream, permit)) = inbox.recv().await {
         match TcpStream::from_std(stream) {
             Ok(stream) => connections.spawn(stream, permit),

@@ -14,7 +14,7 @@ use crate::queue::ServiceQueue;
 use crate::root::{File, Files};
 use crate::route::{ObjectKind, PathRefusal, Route};
 use crate::site::Site;
-use crate::websocket::{self, Opening};
+use crate::websocket::{self, PendingUpgrade};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
@@ -141,7 +141,7 @@ impl Service {
     }
 
     /// The reply that opens the WebSocket that a request asks for, and what follows it, if it does.
-    pub(crate) async fn open(&self, request: &mut Request<Incoming>) -> Option<(Reply, Opening)> {
+    pub(crate) async fn open(&self, request: &mut Request<Incoming>) -> Option<(Reply, PendingUpgrade)> {
         let Ok(Route::WebSocket(plan)) = Route::parse(request.uri().path()) else { return None };
         let opened = websocket::open(request, plan, ReplyBody::Empty)?;
         self.serve_message().await;

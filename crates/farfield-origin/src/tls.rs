@@ -26,7 +26,7 @@ pub(crate) const HTTP2: &[u8] = b"h2";
 const HTTP3: &[u8] = b"h3";
 
 /// A certificate, and what serves with it.
-pub(crate) struct Certified {
+pub(crate) struct ServerCertificate {
     pub acceptor: TlsAcceptor,
     /// Configuration of a server over QUIC with it.
     pub quic: quinn::ServerConfig,
@@ -37,18 +37,18 @@ pub(crate) struct Certified {
 /// Certificates, the server's first, and its private key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-impl fmt::Debug for Certified {
+impl fmt::Debug for ServerCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certified").finish_non_exhaustive()
+        f.debug_struct("ServerCertificate").finish_non_exhaustive()
     }
 }
 
-impl Certified {
+impl ServerCertificate {
     /// TLS as configured, if it is: 1.2 and 1.3 with tickets, HTTP/2 before HTTP/1.1.
     ///
     /// # Errors
     /// [`OriginError::Certificate`] if files cannot be read, or do not belong together.
-    pub fn of(config: &OriginConfig) -> Result<Option<Certified>, OriginError> {
+    pub fn of(config: &OriginConfig) -> Result<Option<ServerCertificate>, OriginError> {
         let identity = match (&config.certificate, &config.key) {
             (Some(certificate), key) => read(certificate, key.as_deref().unwrap_or(certificate))?,
             (None, Some(_)) => {
@@ -116,7 +116,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
     Ok((chain, key))
 }
 
-fn serve((chain, key): Identity, early_data: bool) -> Result<Certified, OriginError> {
+fn serve((chain, key): Identity, early_data: bool) -> Result<ServerCertificate, OriginError> {
     let wrong = |error: &dyn fmt::Display| failed(&format_args!("serve with the certificate: {error}"));
     let provider = Arc::new(aws_lc_rs::default_provider());
     let signing = provider.key_provider.load_private_key(key.clone_key()).map_err(|error| wrong(&error))?;
@@ -137,5 +137,5 @@ fn serve((chain, key): Identity, early_data: bool) -> Result<Certified, OriginEr
     }
     let in_quic = QuicServerConfig::try_from(in_quic).map_err(|error| wrong(&error))?;
     let quic = quinn::ServerConfig::with_crypto(Arc::new(in_quic));
-    Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), quic, public_key_info })
+    Ok(ServerCertificate { acceptor: TlsAcceptor::from(Arc::new(config)), quic, public_key_info })
 }

@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 const MESSAGE_MAX: usize = 16 << 20;
 
 /// A connection that is about to become a WebSocket.
-pub(crate) struct Opening {
+pub(crate) struct PendingUpgrade {
     upgrade: OnUpgrade,
     /// The messages that are sent; without, each that comes comes back.
     plan: Option<EventPlan>,
@@ -35,7 +35,7 @@ pub(crate) fn open<B>(
     request: &mut Request<Incoming>,
     plan: Option<EventPlan>,
     body: B,
-) -> Option<(Response<B>, Opening)> {
+) -> Option<(Response<B>, PendingUpgrade)> {
     let key = request.headers().get(SEC_WEBSOCKET_KEY)?;
     let headers = request.headers();
     let is_asked = request.method() == Method::GET
@@ -52,7 +52,7 @@ pub(crate) fn open<B>(
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")
         .header(SEC_WEBSOCKET_ACCEPT, accept);
-    Some((reply.body(body).ok()?, Opening { upgrade: hyper::upgrade::on(request), plan }))
+    Some((reply.body(body).ok()?, PendingUpgrade { upgrade: hyper::upgrade::on(request), plan }))
 }
 
 fn lists(headers: &HeaderMap, field: &str, word: &str) -> bool {
@@ -60,7 +60,7 @@ fn lists(headers: &HeaderMap, field: &str, word: &str) -> bool {
     values.flat_map(|value| value.split(',')).any(|own| own.trim().eq_ignore_ascii_case(word))
 }
 
-impl Opening {
+impl PendingUpgrade {
     /// Serves the WebSocket until either side ends it.
     pub(crate) async fn serve(self, service: &Service) {
         let Ok(upgraded) = self.upgrade.await else { return };

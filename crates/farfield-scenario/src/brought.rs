@@ -18,7 +18,7 @@ const LOOKED_AT: u64 = 64 << 10;
 
 /// Kind of a file, by its name and its first lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Brought {
+enum InputKind {
     Archive,
     Log,
     /// Requests, a line each, or a sitemap.
@@ -38,23 +38,23 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
     let file = open_regular(path).ok()?;
     decompressed(file).ok()?.take(LOOKED_AT).read_to_end(&mut start).ok()?;
     let (table, needs) = match kind_of(path, &start) {
-        Brought::Scenario => return None,
-        Brought::Foreign(what) => {
+        InputKind::Scenario => return None,
+        InputKind::Foreign(what) => {
             return Some(Err(ScenarioError::invalid(format!("{}: {what}", path.display()))));
         }
-        Brought::Importable(kind) => {
+        InputKind::Importable(kind) => {
             let path = path.display();
             return Some(Err(ScenarioError::invalid(format!(
                 "{path}: is {kind}, and no scenario; make one of it, which says what it takes and what it leaves out: \
                  `farfield import {path} -o scenario.toml`"
             ))));
         }
-        Brought::Archive => {
+        InputKind::Archive => {
             let text = farfield_files::read(path, DOCUMENT_MAX).ok();
             return Some(Ok(replayed(path, text.and_then(|text| recorded_target(&text)), flags)));
         }
-        Brought::Log => (replayed(path, None, flags), "an access log"),
-        Brought::List => match (origin(&start), flags.has("target") || flags.has("server.command")) {
+        InputKind::Log => (replayed(path, None, flags), "an access log"),
+        InputKind::List => match (origin(&start), flags.has("target") || flags.has("server.command")) {
             (Some(origin), false) => {
                 let mut table = listed(path);
                 table.insert("target".into(), origin.into());
@@ -73,59 +73,59 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
     })
 }
 
-fn kind_of(path: &Path, start: &[u8]) -> Brought {
+fn kind_of(path: &Path, start: &[u8]) -> InputKind {
     let text = String::from_utf8_lossy(start);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let extension = path.extension().and_then(|own| own.to_str()).unwrap_or_default().to_ascii_lowercase();
     if extension == "har" || text.starts_with('{') && text.contains("\"log\"") && text.contains("\"entries\"")
     {
-        return Brought::Archive;
+        return InputKind::Archive;
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // A file that is named a scenario may have a document in a body.
     if extension != "toml"
         && let Some(kind) = DocumentKind::of(name, start)
     {
-        return Brought::Importable(kind);
+        return InputKind::Importable(kind);
     }
     // Both begin with `#`, which only a comment in TOML may be.
     let is_extended = ["#Version:", "#Fields:", "#Software:"].iter().any(|mark| text.starts_with(mark));
     if is_extended || !text.starts_with('#') && LogFormat::detect(start).is_some() {
-        return Brought::Log;
+        return InputKind::Log;
     }
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     if first.is_some_and(is_request) || text.starts_with('<') && text.contains("<urlset") {
-        return Brought::List;
+        return InputKind::List;
     }
     // A file that another program has written may have come out empty; the defaults would be measured in its
     // place.
     if first.is_none() && extension != "toml" && (start.len() as u64) < LOOKED_AT {
-        return Brought::Foreign(
+        return InputKind::Foreign(
             "has nothing in it that is asked for; write a request a line, or name a scenario of defaults alone `.toml`",
         );
     }
     let is_code =
         ["import ", "export ", "'use strict'", "from locust"].iter().any(|mark| text.starts_with(mark));
     if text.starts_with('<') {
-        Brought::Foreign(
+        InputKind::Foreign(
             "is XML, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths",
         )
     } else if is_code || ["js", "ts", "py", "scala", "java", "lua"].contains(&extension.as_str()) {
-        Brought::Foreign(
+        InputKind::Foreign(
             "is a program, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths",
         )
     } else if text.starts_with('{') {
-        Brought::Foreign(
+        InputKind::Foreign(
             "is JSON, but neither an HTTP Archive (an object `log` with `entries`) nor an access log of known fields; name \
              those with `session.replay.fields` in a scenario",
         )
     } else if extension != "toml" && first.is_some_and(|line| !line.contains('\0') && !may_be_toml(line)) {
-        Brought::Foreign(
+        InputKind::Foreign(
             "is neither a scenario (TOML) nor a HAR file, an access log of a known layout or a list of paths; name the layout of a \
              log in a scenario, with `session.replay.layout`, or write a path or URL a line",
         )
     } else {
-        Brought::Scenario
+        InputKind::Scenario
     }
 }
 
@@ -191,12 +191,12 @@ mod tests {
     fn files_are_known_by_what_is_in_them() {
         let of = |name: &str, text: &str| kind_of(Path::new(name), text.as_bytes());
         let line = "::1 - - [29/Mar/2026:00:30:00 +0000] \"GET /p HTTP/1.1\" 200 1\n";
-        assert_eq!(of("s.har", "x"), Brought::Archive);
-        assert_eq!(of("session.json", "\u{feff}\n{\"log\": {\"entries\": []}}"), Brought::Archive);
-        assert_eq!(of("access.log", line), Brought::Log);
-        assert_eq!(of("u_ex.log", "#Software: x\n#Fields: date"), Brought::Log);
+        assert_eq!(of("s.har", "x"), InputKind::Archive);
+        assert_eq!(of("session.json", "\u{feff}\n{\"log\": {\"entries\": []}}"), InputKind::Archive);
+        assert_eq!(of("access.log", line), InputKind::Log);
+        assert_eq!(of("u_ex.log", "#Software: x\n#Fields: date"), InputKind::Log);
         for text in ["/a\n\n/b?c\n", "# one\nGET https://a/\n", "http://a/\n", "<?xml?>\n<urlset>"] {
-            assert_eq!(of("urls.txt", text), Brought::List, "{text}");
+            assert_eq!(of("urls.txt", text), InputKind::List, "{text}");
         }
         let of_list = |text: &str| origin(text.as_bytes());
         assert_eq!(
@@ -208,10 +208,10 @@ mod tests {
         // An empty list would be a run of the built-in server.
         for text in ["", "\n", "# nothing was found\n\n"] {
             assert!(
-                matches!(of("urls.txt", text), Brought::Foreign(why) if why.contains("nothing in it")),
+                matches!(of("urls.txt", text), InputKind::Foreign(why) if why.contains("nothing in it")),
                 "{text:?}"
             );
-            assert_eq!(of("defaults.toml", text), Brought::Scenario, "{text:?}");
+            assert_eq!(of("defaults.toml", text), InputKind::Scenario, "{text:?}");
         }
         for (name, text, kind) in [
             ("plan.jmx", "<?xml", DocumentKind::JMeter),
@@ -219,24 +219,27 @@ mod tests {
             ("a", "curl http://a/", DocumentKind::Curl),
             ("a.json", "{\"info\": {}, \"item\": []}", DocumentKind::Postman),
         ] {
-            assert_eq!(of(name, text), Brought::Importable(kind), "{name}");
+            assert_eq!(of(name, text), InputKind::Importable(kind), "{name}");
         }
         for (name, text) in
             [("k6.js", ""), ("a", "import http from 'k6/http'"), ("a.xml", "<?xml"), ("a.json", "{}")]
         {
-            assert!(matches!(of(name, text), Brought::Foreign(_)), "{name}");
+            assert!(matches!(of(name, text), InputKind::Foreign(_)), "{name}");
         }
         for text in ["foo bar baz\n", "[29/Mar/2026:00:30:00] GET /?a=b\n", "1 GET /a?b=c 200\n"] {
-            assert!(matches!(of("odd.log", text), Brought::Foreign(why) if why.contains("layout")), "{text}");
-            assert_eq!(of("odd.toml", text), Brought::Scenario, "{text}");
+            assert!(
+                matches!(of("odd.log", text), InputKind::Foreign(why) if why.contains("layout")),
+                "{text}"
+            );
+            assert_eq!(of("odd.toml", text), InputKind::Scenario, "{text}");
         }
         for text in ["[load]\n", "[[session.state]]\n", "# x\n\"target\" = 1\n", "load.model = 'open'"] {
-            assert_eq!(of("s.txt", text), Brought::Scenario, "{text}");
+            assert_eq!(of("s.txt", text), InputKind::Scenario, "{text}");
         }
         for text in
             ["", "# a comment\ntarget = 'http://a/'\n", "[load]\nmodel = 'open'\n", "target = 'http://a/'"]
         {
-            assert_eq!(of("s.toml", text), Brought::Scenario, "{text}");
+            assert_eq!(of("s.toml", text), InputKind::Scenario, "{text}");
         }
     }
 }

@@ -28,17 +28,21 @@ const USUAL_RTT: Duration = Duration::from_ms(50);
 const USUAL_CLIENTS: u32 = 1000;
 
 /// A network being laid out.
-pub struct Laying<'a, 'l> {
+pub struct LayoutBuilder<'a, 'l> {
     scenario: &'a Scenario,
     spec: &'a NetworkSpec,
     load: &'a mut Load<'l>,
     changes: Changes,
 }
 
-impl<'a, 'l> Laying<'a, 'l> {
+impl<'a, 'l> LayoutBuilder<'a, 'l> {
     /// The network `spec` of `scenario`, whose files come from `load`.
-    pub fn new(scenario: &'a Scenario, spec: &'a NetworkSpec, load: &'a mut Load<'l>) -> Laying<'a, 'l> {
-        Laying { scenario, spec, load, changes: Changes::default() }
+    pub fn new(
+        scenario: &'a Scenario,
+        spec: &'a NetworkSpec,
+        load: &'a mut Load<'l>,
+    ) -> LayoutBuilder<'a, 'l> {
+        LayoutBuilder { scenario, spec, load, changes: Changes::default() }
     }
 
     /// All classes with their links, dealt out and addressed; and the conditions between changes of links.

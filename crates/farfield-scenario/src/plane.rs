@@ -5,7 +5,7 @@ use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::named_server::NamedServer;
 use super::network::{Mac, NetworkSpec};
-use super::network_layout::Laying;
+use super::network_layout::LayoutBuilder;
 use super::server::{CpuOf, ServerSpec};
 use super::simulated::CaptureSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
@@ -82,7 +82,7 @@ impl Scenario {
         self.check_server()?;
         self.check_ways()?;
         let spec = self.network.clone().unwrap_or_default();
-        let (laid, parts) = Laying::new(self, &spec, load).lay_out()?;
+        let (laid, parts) = LayoutBuilder::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
         self.check_descriptors(self.dealt_over(&spec))?;
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();

@@ -152,14 +152,14 @@ impl ArrivalProcess {
                     (Spacing::Poisson, None) => Units::Poisson { stream, whole: 0, part: 0.0 },
                     (Spacing::Even, None) => Units::Even { next: 0 },
                 };
-                Running::Curve { curve: Arc::clone(curve), units, latest: Instant::ZERO }
+                ProcessState::Curve { curve: Arc::clone(curve), units, latest: Instant::ZERO }
             }
             Process::Renewal { gaps } => {
-                Running::Renewal { gaps: gaps.clone(), stream, at: Some(Carry::default()) }
+                ProcessState::Renewal { gaps: gaps.clone(), stream, at: Some(Carry::default()) }
             }
-            Process::Trace(trace) => Running::Trace { trace: Arc::clone(trace), next: 0 },
+            Process::Trace(trace) => ProcessState::Trace { trace: Arc::clone(trace), next: 0 },
             Process::Modulated { environment, spacing, course } => {
-                Running::Modulated(Modulated::start(environment, *spacing, course.clone(), stream))
+                ProcessState::Modulated(Modulated::start(environment, *spacing, course.clone(), stream))
             }
         };
         Arrivals { running }
@@ -242,11 +242,11 @@ impl ArrivalProcess {
 /// The arrivals of one run, in order of time.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
-    running: Running,
+    running: ProcessState,
 }
 
 #[derive(Debug, Clone)]
-enum Running {
+enum ProcessState {
     Curve {
         curve: Arc<Curve>,
         units: Units,
@@ -283,21 +283,21 @@ impl Iterator for Arrivals {
 
     fn next(&mut self) -> Option<Instant> {
         match &mut self.running {
-            Running::Curve { curve, units, latest } => {
+            ProcessState::Curve { curve, units, latest } => {
                 // Rounding, in a search or where two rounds of a schedule meet, must not turn time back.
                 *latest = curve.instant_of(units.next())?.max(*latest);
                 Some(*latest)
             }
-            Running::Renewal { gaps, stream, at } => {
+            ProcessState::Renewal { gaps, stream, at } => {
                 *at = at.and_then(|at| at.after(gaps.sample(stream)));
                 at.map(Carry::instant)
             }
-            Running::Trace { trace, next } => {
+            ProcessState::Trace { trace, next } => {
                 let instant = trace.nth(*next)?;
                 *next += 1;
                 Some(instant)
             }
-            Running::Modulated(modulated) => modulated.next(),
+            ProcessState::Modulated(modulated) => modulated.next(),
         }
     }
 }

@@ -171,9 +171,9 @@ impl From<Bytes> for Distribution {
 }
 
 /// Refusals that several distributions share. Each names the distribution and the parameter.
-struct Check(&'static str);
+struct ParameterCheck(&'static str);
 
-impl Check {
+impl ParameterCheck {
     fn require(
         &self,
         parameter: &'static str,

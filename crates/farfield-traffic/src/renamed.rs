@@ -18,7 +18,7 @@ pub(crate) struct Renamed<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Renamed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Renamed<T>, D::Error> {
-        deserializer.deserialize_map(Table(PhantomData)).map(Renamed)
+        deserializer.deserialize_map(TableVisitor(PhantomData)).map(Renamed)
     }
 }
 
@@ -27,9 +27,9 @@ pub(crate) fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer:
     Renamed::deserialize(deserializer).map(|Renamed(value)| value)
 }
 
-struct Table<T>(PhantomData<T>);
+struct TableVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Table<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for TableVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

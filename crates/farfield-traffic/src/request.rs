@@ -18,7 +18,7 @@ pub use site::{SiteSource, SourceError};
 pub use spec::{Order, RequestSetSpec, RequestSpec, SetError};
 
 use crate::alias::AliasTable;
-use crate::site::walk::Walk;
+use crate::site::walk::TransitionTable;
 use bytes::Bytes;
 use farfield_base::random::Stream;
 use http::{HeaderName, HeaderValue, Method};
@@ -69,7 +69,7 @@ enum Choice {
     /// Places in the list of pages, gone through as the list itself is in order. Shared, so that a clone
     /// costs nothing.
     Sequence(Arc<[u32]>),
-    Walk(Arc<Walk>),
+    Walk(Arc<TransitionTable>),
 }
 
 /// Index of the `turn`-th turn of `client` among `clients` in a list of `of` entries that all go through

@@ -8,7 +8,7 @@ use farfield_testkit::draws::{follows, stream};
 use farfield_testkit::keys;
 use farfield_testkit::keys::{read, refused, round_trip};
 use farfield_traffic::request::{Order, RequestSetSpec};
-use farfield_traffic::site::walk::Walk;
+use farfield_traffic::site::walk::TransitionTable;
 use farfield_traffic::site::{Object, ObjectKind, PageLink, Preset, Site, SiteFigures, SitePage, View};
 use statrs::distribution::{ContinuousCDF, LogNormal};
 use std::collections::BTreeMap;
@@ -175,7 +175,7 @@ fn pages_of_today_have_the_medians_of_the_data() {
 fn walks_start_and_go_on_with_the_sites_probabilities() {
     const WALKS: u64 = 200_000;
     let site = &sites(Preset::Wagon, 1)[0];
-    let walk = Walk::new(site);
+    let walk = TransitionTable::new(site);
     let mut rng = stream(5);
     let mut starts = vec![0u64; site.pages().len()];
     let mut routes: BTreeMap<(u32, u32), u64> = BTreeMap::new();

@@ -11,7 +11,7 @@ const AGE_MAX: u64 = 10 * 365 * 24 * 3600;
 
 /// Content of a reply's Alt-Svc, as far as it is about HTTP/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum AltSvc {
     /// Nothing, or that what was said before is over (`clear`).
     Nothing,
     /// It is on other hosts alone.
@@ -21,12 +21,12 @@ pub(crate) enum Named {
 }
 
 /// Alternative that the head of a reply from `host` names, if it says anything.
-pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<Named> {
+pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<AltSvc> {
     let mut found = None;
     for value in fields.named("alt-svc") {
         let named = http3_in(value, host);
         found = match (found, named) {
-            (Some(Named::Here(..)), _) | (Some(Named::Elsewhere), Named::Nothing) => found,
+            (Some(AltSvc::Here(..)), _) | (Some(AltSvc::Elsewhere), AltSvc::Nothing) => found,
             _ => Some(named),
         };
     }
@@ -34,7 +34,7 @@ pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<Named> {
 }
 
 /// Alternative of HTTP/3 in a value of Alt-Svc from `host`; of several on the same host it is the first.
-fn http3_in(value: &[u8], host: &str) -> Named {
+fn http3_in(value: &[u8], host: &str) -> AltSvc {
     let text = std::str::from_utf8(value).unwrap_or_default();
     let mut named = split_outside_quotes(text, ',').filter_map(|alternative| {
         let mut parts = split_outside_quotes(alternative, ';').map(str::trim);
@@ -48,11 +48,11 @@ fn http3_in(value: &[u8], host: &str) -> Named {
             name.trim().eq_ignore_ascii_case("ma").then(|| age.trim().trim_matches('"').parse::<u64>().ok())
         });
         let age = age.map_or(AGE, |age| age.unwrap_or(0)).min(AGE_MAX);
-        let here = Named::Here(port, Duration::from_secs(age));
-        (protocol.trim() == "h3").then_some(if is_here { here } else { Named::Elsewhere })
+        let here = AltSvc::Here(port, Duration::from_secs(age));
+        (protocol.trim() == "h3").then_some(if is_here { here } else { AltSvc::Elsewhere })
     });
-    let first = named.next().unwrap_or(Named::Nothing);
-    let is_here = |own: &Named| matches!(own, Named::Here(..));
+    let first = named.next().unwrap_or(AltSvc::Nothing);
+    let is_here = |own: &AltSvc| matches!(own, AltSvc::Here(..));
     if is_here(&first) { first } else { named.find(is_here).unwrap_or(first) }
 }
 
@@ -78,8 +78,8 @@ mod tests {
     fn alternatives_are_read_as_the_rfc_has_them() {
         let check = |value: &str, port: u16, seconds: u64| {
             let expected = match port {
-                0 => Named::Nothing,
-                port => Named::Here(port, Duration::from_secs(seconds)),
+                0 => AltSvc::Nothing,
+                port => AltSvc::Here(port, Duration::from_secs(seconds)),
             };
             assert_eq!(http3_in(value.as_bytes(), "shop.example:8443"), expected, "{value}");
         };
@@ -93,9 +93,9 @@ mod tests {
         for none in ["clear", "", "h3-29=\":443\"", "h3=\":0\"", "h3=\":99999\"", "h3=:443"] {
             check(none, 0, 0);
         }
-        assert_eq!(http3_in(b"h3=\"\xff:443\"", "a"), Named::Nothing);
+        assert_eq!(http3_in(b"h3=\"\xff:443\"", "a"), AltSvc::Nothing);
         let elsewhere = b"h3-29=\":443\", h3=\"other.example:443\"";
-        assert_eq!(http3_in(elsewhere, "shop.example"), Named::Elsewhere);
+        assert_eq!(http3_in(elsewhere, "shop.example"), AltSvc::Elsewhere);
         check("h3=\"other.example:443\", h3=\":444\"; ma=1", 444, 1);
     }
 

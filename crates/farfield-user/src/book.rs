@@ -178,8 +178,8 @@ impl Book {
     /// A request that cannot be written as HTTP of its host's version, or is of none of the hosts.
     pub fn encode(set: &RequestSet, targets: &[Target]) -> Result<Book, RequestError> {
         let hosts = HostName::of_all(targets);
-        let placed = set.requests().iter().map(|request| Placed::of(request, &hosts, targets));
-        let placed = placed.collect::<Result<Vec<Placed<'_>>, RequestError>>()?;
+        let placed = set.requests().iter().map(|request| PlacedRequest::of(request, &hosts, targets));
+        let placed = placed.collect::<Result<Vec<PlacedRequest<'_>>, RequestError>>()?;
         for own in &placed {
             check_expectation(&own.headers, !own.request.body.is_empty())?;
         }
@@ -187,13 +187,13 @@ impl Book {
         let common = |host: usize| {
             let own = placed.iter().filter(|own| own.host.index() == host);
             let heads: Vec<_> = match hosts[host].version.may_have_streams() {
-                true => own.map(Placed::head_for_streams).collect(),
+                true => own.map(PlacedRequest::head_for_streams).collect(),
                 false => Vec::new(),
             };
             CommonFields::of(&heads)
         };
         let common = (0..hosts.len()).map(common).collect::<Result<Vec<_>, _>>()?;
-        let entry = |own: &Placed<'_>| {
+        let entry = |own: &PlacedRequest<'_>| {
             Ok(BookEntry {
                 host: own.host,
                 forms: own.forms(&common[own.host.index()])?,
@@ -259,7 +259,7 @@ impl Book {
 
 /// A request at its host.
 #[derive(Debug)]
-struct Placed<'a> {
+struct PlacedRequest<'a> {
     request: &'a Request,
     host: HostNumber,
     target: &'a Target,
@@ -269,12 +269,12 @@ struct Placed<'a> {
     headers: Vec<(String, String)>,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> PlacedRequest<'a> {
     fn of(
         request: &'a Request,
         hosts: &[HostName],
         targets: &'a [Target],
-    ) -> Result<Placed<'a>, RequestError> {
+    ) -> Result<PlacedRequest<'a>, RequestError> {
         let (host, path) =
             host::place(hosts, &request.path).ok_or_else(|| RequestError::Target(request.path.clone()))?;
         let target = &targets[host.index()];
@@ -286,7 +286,7 @@ impl<'a> Placed<'a> {
             })
             .collect();
         headers.extend(target.credentials_beside(own.map(|(name, _)| name.as_str())));
-        Ok(Placed { request, host, target, path, headers })
+        Ok(PlacedRequest { request, host, target, path, headers })
     }
 
     /// Its bytes for each version that may be spoken.

@@ -1,6 +1,6 @@
 //! Users as the model of load drives them: who begins, who goes on, thinks, comes back or leaves.
 
-use crate::load::{Announced, Taken, Taker};
+use crate::load::{Announcement, Assignment, Taker};
 use crate::reaction::Reaction;
 use crate::session::AfterPage;
 use crate::slots::{DescriptorSlot, UserSlot};
@@ -16,7 +16,9 @@ impl<T: Transport> Reaction<'_, T> {
     /// worker comes to it only after the load has been [finished](crate::Population::finish),
     /// [`record_missed`](Self::record_missed) counts it, and what is behind it.
     pub(crate) fn begin_load(&mut self, due: Instant, item: u32, turn: u32) {
-        let Some(Announced { due, unanswered }) = self.load.model.announced(item, turn, due) else { return };
+        let Some(Announcement { due, unanswered }) = self.load.model.announced(item, turn, due) else {
+            return;
+        };
         if let Some(attempt) = unanswered
             && self.connections.is_connecting(attempt)
         {
@@ -25,7 +27,7 @@ impl<T: Transport> Reaction<'_, T> {
         if !self.load.may_begin(due) || !self.load.model.is_single() && self.load.sessions_ran_out() {
             return self.note_left(item, self.load.model.sessions_before(item));
         }
-        let Taken { number, taker, next } = self.load.model.take(item, self.now, self.users.len());
+        let Assignment { number, taker, next } = self.load.model.take(item, self.now, self.users.len());
         match taker {
             Taker::None => self.drop_load(due, number as u32),
             Taker::Newcomer => {

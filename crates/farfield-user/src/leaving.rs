@@ -5,7 +5,7 @@
 //! the stream is cancelled (RFC 9113 section 8.1, RFC 9114 section 4.1.1).
 
 use crate::exchange::Exchange;
-use crate::progress::Came;
+use crate::progress::EventBatch;
 use crate::protocol::{exchange_of, place_of};
 use crate::reaction::Reaction;
 use crate::transport::{ConnectionKey, Transport, Wake};
@@ -54,7 +54,7 @@ impl<T: Transport> Reaction<'_, T> {
         (user, connection, host): (u32, u32, HostNumber),
         exchange: &Exchange,
         at: Instant,
-        came: Came,
+        came: EventBatch,
     ) {
         self.transport.note(Note::Event(ReplyEvent {
             at,

@@ -36,10 +36,10 @@ pub(crate) trait Model: Debug + Send {
     fn start(&mut self, wake_at: &mut dyn FnMut(Instant, Wake));
 
     /// The load that a wake for `item` in its `turn`, due at `due`, announces; `None` if the wake is stale.
-    fn announced(&mut self, item: u32, turn: u32, due: Instant) -> Option<Announced>;
+    fn announced(&mut self, item: u32, turn: u32, due: Instant) -> Option<Announcement>;
 
     /// Takes the load that was announced for `item`, while `users` users are in the system.
-    fn take(&mut self, item: u32, now: Instant, users: usize) -> Taken;
+    fn take(&mut self, item: u32, now: Instant, users: usize) -> Assignment;
 
     /// True once the model has nothing more to begin, while `users` users are in the system.
     fn is_over(&self, users: usize) -> bool;
@@ -127,7 +127,7 @@ pub(crate) trait Model: Debug + Send {
 
 /// Load that a wake has announced.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Announced {
+pub(crate) struct Announcement {
     pub due: Instant,
     /// The attempt to connect that is given up for it, if that is unanswered still.
     pub unanswered: Option<ConnectionKey>,
@@ -135,7 +135,7 @@ pub(crate) struct Announced {
 
 /// Load that was taken from its model.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct Assignment {
     /// The number of the user, the arrival or the attempt in the whole run, which is the seed of its random
     /// stream.
     pub number: u64,

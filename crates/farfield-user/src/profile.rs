@@ -1,6 +1,6 @@
 //! The profile of a user's browser: what it remembers of hosts' versions of HTTP.
 
-use crate::alt_svc::Named;
+use crate::alt_svc::AltSvc;
 use farfield_base::{Duration, HostNumber, Instant};
 use smallvec::SmallVec;
 
@@ -57,10 +57,10 @@ struct Alternative {
 impl Profile {
     /// The head of a reply says this of alternatives, which replaces all that was said before (RFC 7838
     /// section 3.1).
-    pub fn note_alternative(&mut self, now: Instant, found: Named) {
+    pub fn note_alternative(&mut self, now: Instant, found: AltSvc) {
         self.alternative = match found {
-            Named::Here(port, age) => Some(Alternative { port, until: now + age }),
-            Named::Elsewhere | Named::Nothing => None,
+            AltSvc::Here(port, age) => Some(Alternative { port, until: now + age }),
+            AltSvc::Elsewhere | AltSvc::Nothing => None,
         };
     }
 

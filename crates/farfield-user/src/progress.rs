@@ -27,7 +27,7 @@ enum Parts {
 
 /// Events that came at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Came {
+pub(crate) struct EventBatch {
     /// The gap before the first of them; `None` if that is the first of its reply.
     pub gap: Option<Duration>,
     /// Number of them, at least one.
@@ -55,7 +55,7 @@ impl ReplyProgress {
     }
 
     /// Bytes of the body came at `at`; returns the events that they end, if there are any.
-    pub fn take(&mut self, at: Instant, body: &[u8]) -> Option<Came> {
+    pub fn take(&mut self, at: Instant, body: &[u8]) -> Option<EventBatch> {
         let events = match &mut self.parts {
             Parts::Bytes => {
                 self.hear(at);
@@ -75,7 +75,7 @@ impl ReplyProgress {
 
     /// The body ended at `at`; returns the event that this ends, if there is one. What its user has left goes
     /// on: the beginning of an event that had come by then is none.
-    pub fn finish(&mut self, at: Instant) -> Option<Came> {
+    pub fn finish(&mut self, at: Instant) -> Option<EventBatch> {
         match &mut self.parts {
             _ if self.events.left => None,
             Parts::Bytes => {
@@ -126,11 +126,11 @@ impl ReplyProgress {
         { self.events.last }.instant()
     }
 
-    fn count(&mut self, at: Instant, events: u32) -> Option<Came> {
+    fn count(&mut self, at: Instant, events: u32) -> Option<EventBatch> {
         (events > 0).then(|| {
             self.hear(at);
             let gap = self.events.count(at, events);
-            Came { gap, events }
+            EventBatch { gap, events }
         })
     }
 
@@ -166,10 +166,10 @@ mod tests {
         let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), Some(EventFormat::EventStream), EventsBy::Type);
         assert_eq!(progress.take(at(50), b"data: a\n"), None, "it may take long to the first");
-        assert_eq!(progress.take(at(60), b"\n"), Some(Came { gap: None, events: 1 }));
+        assert_eq!(progress.take(at(60), b"\n"), Some(EventBatch { gap: None, events: 1 }));
         assert_eq!(progress.take(at(65), b": still here\n\n"), None, "and a comment is none");
         let gap = Some(Duration::from_ms(20));
-        assert_eq!(progress.take(at(80), b"data: b\n\ndata: c\n\n"), Some(Came { gap, events: 2 }));
+        assert_eq!(progress.take(at(80), b"data: b\n\ndata: c\n\n"), Some(EventBatch { gap, events: 2 }));
         assert_eq!(progress.finish(at(500)), None, "the end is no event");
         assert_eq!(progress.longest_gap(), Duration::from_ms(20));
         let events = progress.events().expect("it is a stream");
@@ -183,7 +183,7 @@ mod tests {
     fn the_beginning_of_an_event_is_none_where_its_user_leaves() {
         let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), Some(EventFormat::Lines), EventsBy::Type);
-        assert_eq!(progress.take(at(20), b"{\"a\":1}\n{\"b"), Some(Came { gap: None, events: 1 }));
+        assert_eq!(progress.take(at(20), b"{\"a\":1}\n{\"b"), Some(EventBatch { gap: None, events: 1 }));
         let mut left = progress;
         left.leave(at(20));
         assert_eq!(left.finish(at(20)), None);
@@ -194,10 +194,10 @@ mod tests {
     fn pieces_are_what_comes_at_one_instant() {
         let mut progress = ReplyProgress::NONE;
         progress.begin(at(10), None, EventsBy::Pieces);
-        assert_eq!(progress.take(at(20), b"one"), Some(Came { gap: None, events: 1 }));
+        assert_eq!(progress.take(at(20), b"one"), Some(EventBatch { gap: None, events: 1 }));
         assert_eq!(progress.take(at(20), b" piece"), None);
         let gap = Some(Duration::from_ms(5));
-        assert_eq!(progress.take(at(25), b"another"), Some(Came { gap, events: 1 }));
+        assert_eq!(progress.take(at(25), b"another"), Some(EventBatch { gap, events: 1 }));
         let mut none = ReplyProgress::NONE;
         none.begin(at(10), Some(EventFormat::Lines), EventsBy::None);
         assert_eq!((none.take(at(20), b"{}\n"), none.events()), (None, None));

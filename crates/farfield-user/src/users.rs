@@ -3,7 +3,7 @@
 //! A session begins when its first page is due and ends with its last page, before its user thinks. One that
 //! the end of the run leaves open has no end.
 
-use crate::alt_svc::Named;
+use crate::alt_svc::AltSvc;
 use crate::counters::Counters;
 use crate::exchange::{Exchange, Job};
 use crate::itinerary::Itinerary;
@@ -332,9 +332,9 @@ impl Users {
         counters: &mut Counters,
         now: Instant,
         (slot, host): (UserSlot, HostNumber),
-        found: Named,
+        found: AltSvc,
     ) {
         self[slot].profiles.of_mut(host).note_alternative(now, found);
-        counters.load.alternatives.elsewhere += u64::from(found == Named::Elsewhere);
+        counters.load.alternatives.elsewhere += u64::from(found == AltSvc::Elsewhere);
     }
 }

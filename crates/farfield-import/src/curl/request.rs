@@ -164,14 +164,14 @@ fn query_part(part: &str, load: &mut Load<'_>) -> Result<String, &'static str> {
 }
 
 /// Target of a URL. The path still has marks.
-struct Located {
+struct UrlTarget {
     server: Option<Url>,
     base: Option<String>,
     path: String,
     user: Option<String>,
 }
 
-fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
+fn located(set: &Options, url: &str) -> Result<UrlTarget, &'static str> {
     let url = url.trim();
     if !set.glob_off && has_pattern(url) {
         return Err("whose URL is a pattern ({a,b}, [1-9]) of several; write --globoff if it is not");
@@ -182,7 +182,7 @@ fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
         if !crate::text::ends_a_server(path) {
             return Err(crate::text::SERVER_IN_PARTS);
         }
-        return Ok(Located { server: None, base: Some(name.to_owned()), path: path_of(path), user: None });
+        return Ok(UrlTarget { server: None, base: Some(name.to_owned()), path: path_of(path), user: None });
     }
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -199,16 +199,21 @@ fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
         false => percent_encoding::percent_decode_str(user).decode_utf8_lossy().into_owned(),
     });
     if host.contains(MARK) {
-        return Ok(Located { server: None, base: Some(host.replace(MARK, "$")), path: path_of(path), user });
+        return Ok(UrlTarget {
+            server: None,
+            base: Some(host.replace(MARK, "$")),
+            path: path_of(path),
+            user,
+        });
     }
     let server = Url::parse(&format!("{scheme}://{host}/")).map_err(|_| "whose URL cannot be read")?;
     let has_dots = path.split(['?', '#']).next().is_some_and(|path| path.contains("/."));
     if has_dots && !set.path_as_is && !path.contains(MARK) {
         let whole = server.join(path).map_err(|_| "whose URL cannot be read")?;
         let path = whole[Position::BeforePath..Position::AfterQuery].to_owned();
-        return Ok(Located { server: Some(server), base: None, path, user });
+        return Ok(UrlTarget { server: Some(server), base: None, path, user });
     }
-    Ok(Located { server: Some(server), base: None, path: path_of(path), user })
+    Ok(UrlTarget { server: Some(server), base: None, path: path_of(path), user })
 }
 
 /// The target of what stands behind the host, without its fragment.

@@ -40,26 +40,26 @@ pub fn of(
     variables: &Variables,
     load: &mut Load<'_>,
 ) -> Result<SamplerState, SamplerRefusal> {
-    let mut maker = Maker { sampler, scope, variables, load, state: DraftState::default() };
-    let method = maker.constant(maker.property("HTTPSampler.method"))?;
+    let mut reader = SamplerReader { sampler, scope, variables, load, state: DraftState::default() };
+    let method = reader.constant(reader.property("HTTPSampler.method"))?;
     let method = if method.trim().is_empty() { "GET".to_owned() } else { method.trim().to_ascii_uppercase() };
-    if maker.arguments().len() > PARAMETERS_MAX {
+    if reader.arguments().len() > PARAMETERS_MAX {
         return Err(("with more than 10,000 parameters", String::new()));
     }
-    let (server, mut path) = maker.located()?;
-    let is_raw = maker.is_raw();
+    let (server, mut path) = reader.located()?;
+    let is_raw = reader.is_raw();
     let in_target = WITHOUT_BODY.contains(&method.as_str()) && !is_raw;
     if in_target {
-        let query = maker.pairs()?.join("&");
+        let query = reader.pairs()?.join("&");
         if !query.is_empty() {
             path = format!("{path}{}{query}", if path.contains('?') { '&' } else { '?' });
         }
     }
-    maker.state = DraftState::new(name_of_request(&method, &path), &method, &path);
-    let has_host = maker.headers()?;
-    maker.credentials(server.as_ref())?;
+    reader.state = DraftState::new(name_of_request(&method, &path), &method, &path);
+    let has_host = reader.headers()?;
+    reader.credentials(server.as_ref())?;
     if !in_target {
-        maker.body(is_raw)?;
+        reader.body(is_raw)?;
     }
     let mut differs = Vec::new();
     if has_host {
@@ -70,15 +70,15 @@ pub fn of(
             "without the objects that JMeter would find in its page; `page-load = \"browser\"` asks for them",
         );
     }
-    if !maker.property("HTTPSampler.proxyHost").trim().is_empty() {
+    if !reader.property("HTTPSampler.proxyHost").trim().is_empty() {
         differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
     }
     let follows =
         sampler.is_true("HTTPSampler.follow_redirects") || sampler.is_true("HTTPSampler.auto_redirects");
-    Ok(SamplerState { server, state: maker.state, differs, follows })
+    Ok(SamplerState { server, state: reader.state, differs, follows })
 }
 
-struct Maker<'a, 'l> {
+struct SamplerReader<'a, 'l> {
     sampler: &'a Element,
     scope: &'a Scope<'a>,
     variables: &'a Variables,
@@ -86,7 +86,7 @@ struct Maker<'a, 'l> {
     state: DraftState,
 }
 
-impl<'a> Maker<'a, '_> {
+impl<'a> SamplerReader<'a, '_> {
     fn parts(&self, text: &str) -> Result<Vec<TextPart>, SamplerRefusal> {
         self.variables.parts(text, &Dollar).map_err(|unknown| unknown.reason())
     }

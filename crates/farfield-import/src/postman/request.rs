@@ -40,50 +40,50 @@ pub fn of(
         Some(_) => (request, "GET".to_owned()),
         None => (request.get("url"), request.get("method").plain().unwrap_or_else(|| "GET".to_owned())),
     };
-    let mut maker = Maker { variables, load, state: DraftState::default(), differs: Vec::new() };
-    let located = maker.located(url)?;
-    maker.state = DraftState::new(name_of_request(&method, &located.path), &method, &located.path);
-    maker.headers(request.get("header"))?;
+    let mut reader = RequestReader { variables, load, state: DraftState::default(), differs: Vec::new() };
+    let located = reader.located(url)?;
+    reader.state = DraftState::new(name_of_request(&method, &located.path), &method, &located.path);
+    reader.headers(request.get("header"))?;
     if let Some(user) = &located.user {
         let user = percent_encoding::percent_decode_str(user).decode_utf8_lossy();
-        maker.state.set_default("authorization", &format!("Basic {}", STANDARD.encode(&*user)));
+        reader.state.set_default("authorization", &format!("Basic {}", STANDARD.encode(&*user)));
     }
     if let Some(auth) = auth {
-        maker.auth(auth)?;
+        reader.auth(auth)?;
     }
     // Postman sends no body with these unless it is asked to.
     let keeps = item.get("protocolProfileBehavior").get("disableBodyPruning").is_true();
     if keeps || !["GET", "HEAD", "COPY", "PURGE", "UNLOCK"].contains(&method.as_str()) {
-        maker.body(request.get("body"))?;
+        reader.body(request.get("body"))?;
     }
     let proxy = request.get("proxy");
     if !proxy.get("host").is_null() && !proxy.get("disabled").is_true() {
-        maker.differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
+        reader.differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
     }
     Ok(PostmanState {
         server: located.server,
-        state: maker.state,
-        differs: maker.differs,
+        state: reader.state,
+        differs: reader.differs,
         base: located.base,
     })
 }
 
 /// Target of a request; the path is a template.
-struct Located {
+struct TemplateTarget {
     server: Option<Url>,
     path: String,
     user: Option<String>,
     base: Option<String>,
 }
 
-struct Maker<'a, 'l> {
+struct RequestReader<'a, 'l> {
     variables: &'a Variables,
     load: &'a mut Load<'l>,
     state: DraftState,
     differs: Vec<&'static str>,
 }
 
-impl Maker<'_, '_> {
+impl RequestReader<'_, '_> {
     fn parts(&self, text: &str) -> Result<Vec<TextPart>, RequestRefusal> {
         self.variables.parts(text, &Braces).map_err(|unknown| unknown.reason())
     }
@@ -92,7 +92,7 @@ impl Maker<'_, '_> {
         Ok(template(&self.parts(text)?, literal, ""))
     }
 
-    fn located(&self, url: &Node) -> Result<Located, RequestRefusal> {
+    fn located(&self, url: &Node) -> Result<TemplateTarget, RequestRefusal> {
         let whole = whole(url);
         let whole = whole.trim();
         let mut base = None;
@@ -139,7 +139,7 @@ impl Maker<'_, '_> {
         if let Some(query) = query {
             path = format!("{path}?{query}");
         }
-        Ok(Located { server, path, user, base })
+        Ok(TemplateTarget { server, path, user, base })
     }
 
     /// A path whose segments `:id` have their values.

@@ -62,7 +62,7 @@ static IS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(.+?)\s*===?\s*(.+)$
 
 /// Reads a script.
 pub fn read(text: &str) -> Script {
-    let mut reader = Reader { json: BTreeMap::new(), script: Script::default() };
+    let mut reader = ScriptReader { json: BTreeMap::new(), script: Script::default() };
     if text.len() > SCRIPT_MAX {
         reader.script.passed_over = 1;
         return reader.script;
@@ -155,13 +155,13 @@ enum Subject {
     Json(String),
 }
 
-struct Reader {
+struct ScriptReader {
     /// Names of values of the reply's JSON, and where they stand in it.
     json: BTreeMap<String, String>,
     script: Script,
 }
 
-impl Reader {
+impl ScriptReader {
     fn statement(&mut self, statement: &str) {
         let inner = TEST.replace(statement, "");
         let inner = match inner.len() == statement.len() {

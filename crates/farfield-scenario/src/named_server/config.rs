@@ -33,7 +33,7 @@ pub struct Place<'a> {
 }
 
 /// The configuration, the name of its file, and the words that start the server in the foreground.
-pub struct Started {
+pub struct LaunchConfig {
     pub file: &'static str,
     pub text: String,
     pub words: Vec<String>,
@@ -44,14 +44,14 @@ impl NamedServer {
     ///
     /// # Errors
     /// A sentence, if the server is not installed.
-    pub fn started_at(&self, place: &Place) -> Result<Started, String> {
+    pub fn started_at(&self, place: &Place) -> Result<LaunchConfig, String> {
         let home = place.home.display().to_string();
         match self.kind {
             NamedKind::Nginx => {
                 let program = find(&["nginx"])?;
                 let words = [&program, "-p", &home, "-c", &format!("{home}/nginx.conf"), "-e", "stderr"];
                 let words = words.map(str::to_owned).to_vec();
-                Ok(Started { file: "nginx.conf", text: self.nginx(place), words })
+                Ok(LaunchConfig { file: "nginx.conf", text: self.nginx(place), words })
             }
             NamedKind::Apache | NamedKind::ApachePrefork => {
                 let program = find(&["apache2", "httpd"])?;
@@ -59,7 +59,7 @@ impl NamedServer {
                 let modules = modules.ok_or("no folder with Apache's modules was found")?;
                 let words = [&program, "-f", &format!("{home}/apache.conf"), "-DFOREGROUND"];
                 let words = words.map(str::to_owned).to_vec();
-                Ok(Started { file: "apache.conf", text: self.apache(place, modules), words })
+                Ok(LaunchConfig { file: "apache.conf", text: self.apache(place, modules), words })
             }
         }
     }

@@ -2,7 +2,7 @@
 //! with the run; one that a killed run left is removed by the next.
 
 use super::NamedServer;
-use super::config::{Place, Started};
+use super::config::{LaunchConfig, Place};
 use crate::ScenarioError;
 use crate::site_folder;
 use farfield_files::Folder;
@@ -46,7 +46,8 @@ impl NamedHome {
         let folder = temporary::locked_folder(PREFIX).map_err(failed)?;
         let by_root = farfield_os::user::is_root() && !as_other;
         let place = Place { home: folder.path(), port, has_v6, by_root };
-        let Started { file, text, words } = server.started_at(&place).map_err(ScenarioError::unavailable)?;
+        let LaunchConfig { file, text, words } =
+            server.started_at(&place).map_err(ScenarioError::unavailable)?;
         let root = Folder::open(folder.path()).map_err(failed)?;
         let put =
             |names: &[&str], text: &[u8]| root.publish_below(names).and_then(|mut file| file.write_all(text));

@@ -3,7 +3,7 @@
 use farfield_base::Bytes;
 use farfield_base::random::{Purpose, Seed};
 use farfield_traffic::site::files::{self, FoundFile};
-use farfield_traffic::site::walk::Walk;
+use farfield_traffic::site::walk::TransitionTable;
 use farfield_traffic::site::{Site, SiteFigures, path};
 use std::path::{Component, Path};
 
@@ -76,7 +76,7 @@ fn of_a_site(site: &Site) {
         assert!(page.links.iter().all(|link| (link.page as usize) < pages));
     }
     let _ = SiteFigures::of(site);
-    let (walk, mut rng) = (Walk::new(site), Seed(1).stream(Purpose::User, 1));
+    let (walk, mut rng) = (TransitionTable::new(site), Seed(1).stream(Purpose::User, 1));
     let mut page = walk.start(&mut rng);
     for _ in 0..20 {
         assert!((page as usize) < pages);

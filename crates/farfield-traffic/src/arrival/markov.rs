@@ -87,9 +87,9 @@ impl Markov {
         self.mean_rate
     }
 
-    pub(super) fn start(&self, mut stream: Stream) -> Walk {
+    pub(super) fn start(&self, mut stream: Stream) -> ChainState {
         let state = self.stationary.sample(&mut stream);
-        Walk { states: Arc::clone(&self.states), stream, state, at: Instant::ZERO }
+        ChainState { states: Arc::clone(&self.states), stream, state, at: Instant::ZERO }
     }
 }
 
@@ -136,14 +136,14 @@ fn connected(states: usize, rate: impl Fn(usize, usize) -> f64) -> bool {
 
 /// The chain under way.
 #[derive(Debug, Clone)]
-pub(super) struct Walk {
+pub(super) struct ChainState {
     states: Arc<[MarkovState]>,
     stream: Stream,
     state: usize,
     at: Instant,
 }
 
-impl Walk {
+impl ChainState {
     pub(super) fn step(&mut self) -> RateStep {
         let MarkovState { rate, stay_s, next } = &self.states[self.state];
         let unit: f64 = Exp1.sample(&mut self.stream);

@@ -11,7 +11,7 @@
 //! noise begins.
 
 use super::course::ArrivalCourse;
-use super::markov::{Markov, Walk};
+use super::markov::{ChainState, Markov};
 use super::noise::{Blocks, NoiseRate};
 use super::onoff::{OnOff, OnOffSources};
 use super::sessions::{SessionDistribution, UnderWay};
@@ -73,32 +73,32 @@ impl Environment {
         }
     }
 
-    fn start(&self, stream: Stream) -> Running {
+    fn start(&self, stream: Stream) -> EnvironmentState {
         match self {
-            Environment::Noise(noise) => Running::Noise(Box::new(noise.start(stream))),
-            Environment::Markov(chain) => Running::Markov(Box::new(chain.start(stream))),
-            Environment::OnOff(sources) => Running::OnOff(Box::new(sources.start(stream))),
-            Environment::Sessions(sessions) => Running::Sessions(Box::new(sessions.start(stream))),
+            Environment::Noise(noise) => EnvironmentState::Noise(Box::new(noise.start(stream))),
+            Environment::Markov(chain) => EnvironmentState::Markov(Box::new(chain.start(stream))),
+            Environment::OnOff(sources) => EnvironmentState::OnOff(Box::new(sources.start(stream))),
+            Environment::Sessions(sessions) => EnvironmentState::Sessions(Box::new(sessions.start(stream))),
         }
     }
 }
 
 /// An environment under way. Boxed, because an arrival process of another kind should not carry its size.
 #[derive(Debug, Clone)]
-enum Running {
+enum EnvironmentState {
     Noise(Box<Blocks>),
-    Markov(Box<Walk>),
+    Markov(Box<ChainState>),
     OnOff(Box<OnOffSources>),
     Sessions(Box<UnderWay>),
 }
 
-impl Running {
+impl EnvironmentState {
     fn step(&mut self) -> RateStep {
         match self {
-            Running::Noise(blocks) => blocks.step(),
-            Running::Markov(walk) => walk.step(),
-            Running::OnOff(sources) => sources.step(),
-            Running::Sessions(sessions) => sessions.step(),
+            EnvironmentState::Noise(blocks) => blocks.step(),
+            EnvironmentState::Markov(walk) => walk.step(),
+            EnvironmentState::OnOff(sources) => sources.step(),
+            EnvironmentState::Sessions(sessions) => sessions.step(),
         }
     }
 }
@@ -106,7 +106,7 @@ impl Running {
 /// The arrivals of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Modulated {
-    environment: Running,
+    environment: EnvironmentState,
     gaps: UnitGaps,
     course: Option<Arc<ArrivalCourse>>,
     begins: Instant,

@@ -57,7 +57,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalSpec {
     written: ArrivalKeys,
-    meaning: Meaning,
+    meaning: ProcessSource,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ enum ArrivalKeys {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Meaning {
+enum ProcessSource {
     Ready(ArrivalProcess),
     /// Gaps of which some are in a file; `file` is the first.
     Renewal {
@@ -183,8 +183,8 @@ impl ArrivalSpec {
     /// The process itself, with the files it names read through `load`.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<ArrivalProcess, FileError> {
         let process = match &self.meaning {
-            Meaning::Ready(process) => return Ok(process.clone()),
-            Meaning::Renewal { gaps, file } => {
+            ProcessSource::Ready(process) => return Ok(process.clone()),
+            ProcessSource::Renewal { gaps, file } => {
                 let gaps = gaps.resolve(load)?;
                 if gets_nowhere(&gaps) {
                     let problem = ArrivalError::NoGaps.to_string();
@@ -192,7 +192,7 @@ impl ArrivalSpec {
                 }
                 Process::Renewal { gaps }
             }
-            Meaning::Trace { file, lines, repeats } => {
+            ProcessSource::Trace { file, lines, repeats } => {
                 Process::Trace(Arc::new(Trace::read(file, *lines, *repeats, load)?))
             }
         };
@@ -206,7 +206,7 @@ impl ArrivalSpec {
 }
 
 impl ArrivalKeys {
-    fn meaning(&self) -> Result<Meaning, ArrivalError> {
+    fn meaning(&self) -> Result<ProcessSource, ArrivalError> {
         let process = match self {
             ArrivalKeys::Constant { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Even),
             ArrivalKeys::Poisson { rate } => ArrivalProcess::steady(above_zero(*rate)?, Spacing::Poisson),
@@ -228,26 +228,26 @@ impl ArrivalKeys {
             ArrivalKeys::OnOff(spec) => spec.process()?,
             ArrivalKeys::MGInfinity(spec) => spec.process()?,
             ArrivalKeys::Gaps { file, repeats } => {
-                return Ok(Meaning::Trace {
+                return Ok(ProcessSource::Trace {
                     file: file.clone(),
                     lines: TraceFormat::Gaps,
                     repeats: *repeats,
                 });
             }
             ArrivalKeys::Instants { file, repeats } => {
-                return Ok(Meaning::Trace {
+                return Ok(ProcessSource::Trace {
                     file: file.clone(),
                     lines: TraceFormat::Instants,
                     repeats: *repeats,
                 });
             }
         };
-        Ok(Meaning::Ready(process))
+        Ok(ProcessSource::Ready(process))
     }
 }
 
 /// A rate that goes along `stages`, from none on.
-fn staged(stages: &Stages<Rate>, spacing: Spacing) -> Result<Meaning, ArrivalError> {
+fn staged(stages: &Stages<Rate>, spacing: Spacing) -> Result<ProcessSource, ArrivalError> {
     if let Some(nothing) = stages.emptiness(Rate::ZERO) {
         return Err(ArrivalError::Stages(nothing));
     }
@@ -264,16 +264,16 @@ fn staged(stages: &Stages<Rate>, spacing: Spacing) -> Result<Meaning, ArrivalErr
     }
     let curve = Curve::schedule(&shapes, false).ok_or(ArrivalError::NoSegments)?;
     let process = ArrivalProcess::along(curve, spacing);
-    Ok(Meaning::Ready(ArrivalProcess { stages: stages.spans(Rate::ZERO).into(), ..process }))
+    Ok(ProcessSource::Ready(ArrivalProcess { stages: stages.spans(Rate::ZERO).into(), ..process }))
 }
 
-fn renewal(gaps: &TimesSpec) -> Result<Meaning, ArrivalError> {
+fn renewal(gaps: &TimesSpec) -> Result<ProcessSource, ArrivalError> {
     match (gaps.ready(), gaps.file()) {
         (Some(gaps), _) if gets_nowhere(gaps) => Err(ArrivalError::NoGaps),
-        (Some(gaps), _) => Ok(Meaning::Ready(Process::Renewal { gaps: gaps.clone() }.into())),
+        (Some(gaps), _) => Ok(ProcessSource::Ready(Process::Renewal { gaps: gaps.clone() }.into())),
         (None, file) => {
             let file = file.map(PathBuf::from).unwrap_or_default();
-            Ok(Meaning::Renewal { gaps: gaps.clone(), file })
+            Ok(ProcessSource::Renewal { gaps: gaps.clone(), file })
         }
     }
 }

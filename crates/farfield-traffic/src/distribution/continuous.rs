@@ -2,7 +2,7 @@
 //! hold up over the whole range of parameters; forms and moments as in Johnson, Kotz and Balakrishnan,
 //! "Continuous Univariate Distributions", volumes 1 and 2.
 
-use super::{Check, ParameterError, Univariate};
+use super::{ParameterCheck, ParameterError, Univariate};
 use crate::amount::Amount;
 use farfield_base::random::Stream;
 use rand::RngExt;
@@ -46,7 +46,7 @@ pub struct Uniform {
 impl Uniform {
     /// Between `min` and `max`, both finite, `min` below `max`.
     pub fn new(min: f64, max: f64) -> Result<Uniform, ParameterError> {
-        let check = Check("uniform");
+        let check = ParameterCheck("uniform");
         check.finite("min", min)?;
         let holds = max > min && (max - min).is_finite();
         check.require("max", max, holds, "write a number above `min`")?;
@@ -78,12 +78,12 @@ pub struct Exponential {
 impl Exponential {
     /// With the given mean, above 0.
     pub fn with_mean(mean: f64) -> Result<Exponential, ParameterError> {
-        Ok(Exponential { mean: Check("exponential").positive("mean", mean)? })
+        Ok(Exponential { mean: ParameterCheck("exponential").positive("mean", mean)? })
     }
 
     /// With the given rate, above 0, in events a unit.
     pub fn with_rate(rate: f64) -> Result<Exponential, ParameterError> {
-        let check = Check("exponential");
+        let check = ParameterCheck("exponential");
         check.require("rate", rate, rate > 0.0 && (1.0 / rate).is_finite(), "write a rate above 0")?;
         Ok(Exponential { mean: 1.0 / rate })
     }
@@ -118,7 +118,7 @@ pub struct Normal {
 impl Normal {
     /// With the given mean, finite, and standard deviation `sigma`, above 0.
     pub fn new(mean: f64, sigma: f64) -> Result<Normal, ParameterError> {
-        let check = Check("normal");
+        let check = ParameterCheck("normal");
         Ok(Normal { mean: check.finite("mean", mean)?, sigma: check.positive("sigma", sigma)? })
     }
 }
@@ -149,7 +149,7 @@ pub struct Lognormal {
 impl Lognormal {
     /// With ln x of mean `mu`, finite, and standard deviation `sigma`, above 0.
     pub fn new(mu: f64, sigma: f64) -> Result<Lognormal, ParameterError> {
-        let check = Check("lognormal");
+        let check = ParameterCheck("lognormal");
         Ok(Lognormal { mu: check.finite("mu", mu)?, sigma: check.positive("sigma", sigma)? })
     }
 }
@@ -181,7 +181,7 @@ pub struct Weibull {
 impl Weibull {
     /// With `shape` and `scale`, both above 0.
     pub fn new(shape: f64, scale: f64) -> Result<Weibull, ParameterError> {
-        let check = Check("weibull");
+        let check = ParameterCheck("weibull");
         Ok(Weibull { shape: check.positive("shape", shape)?, scale: check.positive("scale", scale)? })
     }
 }
@@ -220,7 +220,7 @@ pub struct InverseGaussian {
 impl InverseGaussian {
     /// With `mean` and `shape` (λ), both above 0.
     pub fn new(mean: f64, shape: f64) -> Result<InverseGaussian, ParameterError> {
-        let check = Check("inverse-gaussian");
+        let check = ParameterCheck("inverse-gaussian");
         Ok(InverseGaussian { mean: check.positive("mean", mean)?, shape: check.positive("shape", shape)? })
     }
 }
@@ -261,7 +261,7 @@ pub struct Gamma {
 impl Gamma {
     /// With `shape` and `scale`, both above 0.
     pub fn new(shape: f64, scale: f64) -> Result<Gamma, ParameterError> {
-        let check = Check("gamma");
+        let check = ParameterCheck("gamma");
         let scale = check.positive("scale", scale)?;
         let unit =
             rand_distr::Gamma::new(check.positive("shape", shape)?, 1.0).map_err(|_| ParameterError {

@@ -1,6 +1,6 @@
 //! The distributions of counts and ranks, as whole numbers in an `f64`.
 
-use super::{Check, ParameterError, Univariate, power};
+use super::{ParameterCheck, ParameterError, Univariate, power};
 use farfield_base::random::Stream;
 use rand_distr::Distribution as _;
 
@@ -32,7 +32,7 @@ impl Geometric {
         given: f64,
         expected: &'static str,
     ) -> Result<Geometric, ParameterError> {
-        Check("geometric").require(parameter, given, (Self::P_MIN..=1.0).contains(&p), expected)?;
+        ParameterCheck("geometric").require(parameter, given, (Self::P_MIN..=1.0).contains(&p), expected)?;
         let failures = rand_distr::Geometric::new(p).map_err(|_| ParameterError {
             distribution: "geometric",
             parameter,
@@ -74,7 +74,7 @@ impl Zipf {
 
     /// Among `n` ranks, 1 to 2⁵³, with `exponent` from 0 up.
     pub fn new(n: u64, exponent: f64) -> Result<Zipf, ParameterError> {
-        let check = Check("zipf");
+        let check = ParameterCheck("zipf");
         check.require(
             "n",
             n as f64,

@@ -26,7 +26,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistributionSpec {
     written: DistributionKeys,
-    meaning: Meaning,
+    meaning: DistributionSource,
     /// Dimension of the values, by the units written.
     dimension: Option<Dimension>,
 }
@@ -167,7 +167,7 @@ struct WeightedSpec {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Meaning {
+enum DistributionSource {
     Ready(Distribution),
     File(PathBuf),
     Mixture(Vec<(f64, DistributionSpec)>),
@@ -178,7 +178,7 @@ impl DistributionSpec {
     pub fn constant(amount: Amount) -> DistributionSpec {
         DistributionSpec {
             written: DistributionKeys::Constant { value: amount },
-            meaning: Meaning::Ready(Distribution::Constant(Constant::of(amount))),
+            meaning: DistributionSource::Ready(Distribution::Constant(Constant::of(amount))),
             dimension: amount.dimension(),
         }
     }
@@ -191,9 +191,9 @@ impl DistributionSpec {
     /// The distribution itself, with the files it names read through `load`.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<Distribution, FileError> {
         match &self.meaning {
-            Meaning::Ready(distribution) => Ok(distribution.clone()),
-            Meaning::File(path) => Empirical::read(path, load).map(Distribution::Empirical),
-            Meaning::Mixture(parts) => {
+            DistributionSource::Ready(distribution) => Ok(distribution.clone()),
+            DistributionSource::File(path) => Empirical::read(path, load).map(Distribution::Empirical),
+            DistributionSource::Mixture(parts) => {
                 let mut distributions = Vec::with_capacity(parts.len());
                 for (weight, part) in parts {
                     distributions.push((*weight, part.resolve(load)?));
@@ -213,17 +213,17 @@ impl DistributionSpec {
     /// The distribution, if no file stands between: if [`file`](Self::file) has none, then this has some.
     pub(crate) fn ready(&self) -> Option<&Distribution> {
         match &self.meaning {
-            Meaning::Ready(distribution) => Some(distribution),
-            Meaning::File(_) | Meaning::Mixture(_) => None,
+            DistributionSource::Ready(distribution) => Some(distribution),
+            DistributionSource::File(_) | DistributionSource::Mixture(_) => None,
         }
     }
 
     /// The first file it names.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.meaning {
-            Meaning::Ready(_) => None,
-            Meaning::File(path) => Some(path),
-            Meaning::Mixture(parts) => parts.iter().find_map(|(_, part)| part.file()),
+            DistributionSource::Ready(_) => None,
+            DistributionSource::File(path) => Some(path),
+            DistributionSource::Mixture(parts) => parts.iter().find_map(|(_, part)| part.file()),
         }
     }
 
@@ -277,7 +277,7 @@ impl From<Duration> for DistributionSpec {
 }
 
 impl DistributionKeys {
-    fn meaning(&self) -> Result<Meaning, SpecError> {
+    fn meaning(&self) -> Result<DistributionSource, SpecError> {
         let distribution = match self {
             DistributionKeys::Constant { value } => Distribution::Constant(Constant::of(*value)),
             DistributionKeys::Uniform { min, max } => {
@@ -318,7 +318,7 @@ impl DistributionKeys {
             }),
             DistributionKeys::Zipf { n, exponent } => Distribution::Zipf(Zipf::new(*n, *exponent)?),
             DistributionKeys::Empirical { file, values } => match (file, values) {
-                (Some(path), None) => return Ok(Meaning::File(path.clone())),
+                (Some(path), None) => return Ok(DistributionSource::File(path.clone())),
                 (None, Some(values)) => {
                     let values = values.iter().map(|v| v.value()).collect();
                     Distribution::Empirical(Empirical::new(values).ok_or(SpecError::NoValues)?)
@@ -334,7 +334,7 @@ impl DistributionKeys {
                 Distribution::Truncated(Truncated::new(&model, least, most).ok_or(SpecError::NothingBetween)?)
             }
         };
-        Ok(Meaning::Ready(distribution))
+        Ok(DistributionSource::Ready(distribution))
     }
 
     /// Dimension by the units; an error if they disagree.
@@ -404,15 +404,17 @@ impl DistributionKeys {
     }
 }
 
-fn mixture(parts: &[WeightedSpec]) -> Result<Meaning, SpecError> {
+fn mixture(parts: &[WeightedSpec]) -> Result<DistributionSource, SpecError> {
     // Weights are checked now, whatever the distributions are, so that only a file can fail later.
     let weights: Vec<f64> = parts.iter().map(|part| part.weight).collect();
     crate::alias::AliasTable::new(&weights)?;
     let ready: Option<Vec<_>> =
         parts.iter().map(|part| Some((part.weight, part.of.ready()?.clone()))).collect();
     Ok(match ready {
-        Some(distributions) => Meaning::Ready(Distribution::Mixture(Mixture::new(distributions)?)),
-        None => Meaning::Mixture(parts.iter().map(|part| (part.weight, part.of.clone())).collect()),
+        Some(distributions) => DistributionSource::Ready(Distribution::Mixture(Mixture::new(distributions)?)),
+        None => {
+            DistributionSource::Mixture(parts.iter().map(|part| (part.weight, part.of.clone())).collect())
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! The power laws: sizes of files, lengths of transfers, quiet times (Crovella and Bestavros 1997).
 
-use super::{Check, ParameterError, Univariate, power};
+use super::{ParameterCheck, ParameterError, Univariate, power};
 use farfield_base::random::Stream;
 use rand::RngExt;
 use rand_distr::Distribution as _;
@@ -17,7 +17,7 @@ pub struct Pareto {
 impl Pareto {
     /// With `shape` and `scale`, both above 0.
     pub fn new(shape: f64, scale: f64) -> Result<Pareto, ParameterError> {
-        let check = Check("pareto");
+        let check = ParameterCheck("pareto");
         Ok(Pareto { shape: check.positive("shape", shape)?, scale: check.positive("scale", scale)? })
     }
 }
@@ -61,7 +61,7 @@ pub struct BoundedPareto {
 impl BoundedPareto {
     /// With `shape` above 0, between `min` above 0 and a finite `max` above `min`.
     pub fn new(shape: f64, min: f64, max: f64) -> Result<BoundedPareto, ParameterError> {
-        let check = Check("bounded-pareto");
+        let check = ParameterCheck("bounded-pareto");
         check.positive("shape", shape)?;
         check.positive("min", min)?;
         check.require("max", max, max.is_finite() && max > min, "write a finite number above `min`")?;

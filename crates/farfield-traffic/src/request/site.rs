@@ -6,7 +6,7 @@ use super::views::Views;
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::AliasTable;
 use crate::file::{self, FileError, Load};
-use crate::site::walk::Walk;
+use crate::site::walk::TransitionTable;
 use crate::site::{Preset, Site, SiteModelSpec, locality};
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
@@ -104,7 +104,7 @@ pub(super) fn requests(
             let weights: Vec<f64> = site.pages().iter().map(|page| page.weight).collect();
             Choice::Weighted(AliasTable::new(&weights).expect("a site's weights are a choice"))
         }
-        Order::Walk => Choice::Walk(Arc::new(Walk::new(site))),
+        Order::Walk => Choice::Walk(Arc::new(TransitionTable::new(site))),
         Order::StackDistance => {
             let distances = site.distances().ok_or_else(|| FileError::Whole {
                 path: source.name().to_owned(),

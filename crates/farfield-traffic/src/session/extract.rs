@@ -267,8 +267,8 @@ impl Serialize for Statuses {
 
 /// A value, or a list of them.
 fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    struct Either<T>(std::marker::PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Either<T> {
+    struct OneOrManyVisitor<T>(std::marker::PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for OneOrManyVisitor<T> {
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -284,7 +284,7 @@ fn one_or_many<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) 
             Vec::deserialize(de::value::SeqAccessDeserializer::new(seq))
         }
     }
-    deserializer.deserialize_any(Either(std::marker::PhantomData))
+    deserializer.deserialize_any(OneOrManyVisitor(std::marker::PhantomData))
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

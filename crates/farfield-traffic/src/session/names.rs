@@ -130,7 +130,7 @@ impl Names {
         session: &mut Session,
     ) -> Result<(), SessionError> {
         let own = |state: usize| specs[state].extract.keys().map(String::as_str).collect::<BTreeSet<_>>();
-        let before = Before::of(session, own);
+        let before = ReachingDefinitions::of(session, own);
         let mut warnings = Vec::new();
         for (number, spec) in specs.iter().enumerate() {
             for (key, name) in spec.deciding() {
@@ -189,18 +189,19 @@ impl Names {
 }
 
 /// The variables that have a value when a state is come to.
-struct Before<'a> {
+struct ReachingDefinitions<'a> {
     /// Names defined on every path to a state; `None` for a state that no path reaches.
     surely: Vec<Option<BTreeSet<&'a str>>>,
     /// Names defined on some path.
     maybe: Vec<BTreeSet<&'a str>>,
 }
 
-impl<'a> Before<'a> {
+impl<'a> ReachingDefinitions<'a> {
     /// To a fixed point over the pairs of states that can follow each other.
-    fn of(session: &Session, own: impl Fn(usize) -> BTreeSet<&'a str>) -> Before<'a> {
+    fn of(session: &Session, own: impl Fn(usize) -> BTreeSet<&'a str>) -> ReachingDefinitions<'a> {
         let states = session.states.len();
-        let mut before = Before { surely: vec![None; states], maybe: vec![BTreeSet::new(); states] };
+        let mut before =
+            ReachingDefinitions { surely: vec![None; states], maybe: vec![BTreeSet::new(); states] };
         // Variables that the set-up extracts are known wherever else anything begins; a run without them is
         // not begun.
         let set_up = || session.around.set_up.iter().map(|state| usize::from(*state));

@@ -138,14 +138,14 @@ fn compile(text: &str) -> Result<Regex, String> {
 const COMPILED_MAX: usize = 64;
 
 thread_local! {
-    static COMPILED: RefCell<Compiled> = const { RefCell::new(Compiled(VecDeque::new())) };
+    static COMPILED: RefCell<RegexCache> = const { RefCell::new(RegexCache(VecDeque::new())) };
 }
 
 /// Expressions that were compiled last, and texts that are none: one that many states have, each of which is
 /// read and checked more than once, is compiled for all of them together.
-struct Compiled(VecDeque<(String, Result<Regex, String>)>);
+struct RegexCache(VecDeque<(String, Result<Regex, String>)>);
 
-impl Compiled {
+impl RegexCache {
     /// Expression that `compile` makes of the text, or has made of it.
     fn of(
         &mut self,
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_expression_is_compiled_once() {
-        let mut compiled = Compiled(VecDeque::new());
+        let mut compiled = RegexCache(VecDeque::new());
         let mut counted = Vec::new();
         let mut of = |text: &str| {
             let made = compiled.of(text, |text| {

@@ -150,14 +150,14 @@ pub struct ReplayedPage {
 
 /// A page as a recording has it: what was asked for first, and what was embedded.
 #[derive(Debug, Default)]
-struct Recorded {
+struct RecordedPage {
     requests: Vec<Request>,
     at: Duration,
     think: Duration,
 }
 
 /// A session as a recording has it.
-type RecordedSession = (Option<Instant>, Vec<Recorded>);
+type RecordedSession = (Option<Instant>, Vec<RecordedPage>);
 
 impl ReplaySpec {
     /// The recording, read through `load`, for requests to `target`, as a Host field has it, where that is
@@ -210,7 +210,7 @@ impl ReplaySpec {
         Duration::from_ns((time.as_ns() as f64 / self.speed.0) as u64)
     }
 
-    fn page(&self, set: &mut Set, page: Recorded) -> ReplayedPage {
+    fn page(&self, set: &mut Set, page: RecordedPage) -> ReplayedPage {
         let (at, think) = (self.scaled(page.at), self.scaled(page.think));
         ReplayedPage { page: set.page(page.requests), at, think }
     }

@@ -38,7 +38,7 @@ pub struct StateSpec {
     pub websocket: Option<SocketStep>,
     /// The body, or the message that is sent on a WebSocket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<BodySpec>,
+    pub body: Option<BodyTemplate>,
     /// A form of the page before, filled in and sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<FormSpec>,
@@ -133,7 +133,7 @@ impl From<Verb> for String {
 /// text: that is sent as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum BodySpec {
+pub enum BodyTemplate {
     /// This text.
     Text(Template),
     /// Content of this file.
@@ -148,27 +148,27 @@ pub struct BodyFile {
     pub file: PathBuf,
 }
 
-impl<'de> Deserialize<'de> for BodySpec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodySpec, D::Error> {
+impl<'de> Deserialize<'de> for BodyTemplate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BodyTemplate, D::Error> {
         TextOrTable {
             expected: "a text, or a table such as { file = \"order.json\" }",
             text: |text| match Template::try_from(text.to_owned()) {
-                Ok(template) => Ok(BodySpec::Text(template)),
+                Ok(template) => Ok(BodyTemplate::Text(template)),
                 Err(error) => Err(error.to_string()),
             },
             number: None,
-            table: |file: BodyFile| Ok(BodySpec::File(file)),
+            table: |file: BodyFile| Ok(BodyTemplate::File(file)),
         }
         .read(deserializer)
     }
 }
 
-impl BodySpec {
+impl BodyTemplate {
     /// The template, its file read through `load`.
     pub(super) fn resolve(&self, load: &mut Load<'_>) -> Result<Template, FileError> {
         match self {
-            BodySpec::Text(template) => Ok(template.clone()),
-            BodySpec::File(BodyFile { file }) => {
+            BodyTemplate::Text(template) => Ok(template.clone()),
+            BodyTemplate::File(BodyFile { file }) => {
                 let whole = |problem: String| FileError::Whole { path: file.clone(), problem };
                 // An image has no placeholders.
                 match String::from_utf8(read(file, load)?) {

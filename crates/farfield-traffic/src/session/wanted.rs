@@ -77,8 +77,8 @@ impl Serialize for WantedValue<Template> {
 
 impl<'de> Deserialize<'de> for WantedValue<Template> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WantedValue<Template>, D::Error> {
-        struct One;
-        impl de::Visitor<'_> for One {
+        struct WantedValueVisitor;
+        impl de::Visitor<'_> for WantedValueVisitor {
             type Value = WantedValue<Template>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for WantedValue<Template> {
                 self.visit_str(&number.to_string())
             }
         }
-        deserializer.deserialize_any(One)
+        deserializer.deserialize_any(WantedValueVisitor)
     }
 }
 
@@ -113,8 +113,8 @@ impl<W: Serialize> Serialize for ValueChecks<W> {
 
 impl<'de, W: Deserialize<'de>> Deserialize<'de> for ValueChecks<W> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ValueChecks<W>, D::Error> {
-        struct Any<W>(PhantomData<W>);
-        impl<'de, W: Deserialize<'de>> de::Visitor<'de> for Any<W> {
+        struct ValueChecksVisitor<W>(PhantomData<W>);
+        impl<'de, W: Deserialize<'de>> de::Visitor<'de> for ValueChecksVisitor<W> {
             type Value = ValueChecks<W>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,7 +139,7 @@ impl<'de, W: Deserialize<'de>> Deserialize<'de> for ValueChecks<W> {
                 Ok(ValueChecks(checks))
             }
         }
-        deserializer.deserialize_any(Any(PhantomData))
+        deserializer.deserialize_any(ValueChecksVisitor(PhantomData))
     }
 }
 

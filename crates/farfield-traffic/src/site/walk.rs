@@ -11,7 +11,7 @@ use farfield_base::random::Stream;
 
 /// The probabilities of a site. A step takes constant time and allocates nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Walk {
+pub struct TransitionTable {
     start: AliasTable,
     /// Choice of the next page after one without a link, if it differs from that of the first.
     anywhere: Option<AliasTable>,
@@ -24,9 +24,9 @@ struct Routes {
     pages: Box<[u32]>,
 }
 
-impl Walk {
+impl TransitionTable {
     /// The walks on `site`.
-    pub fn new(site: &Site) -> Walk {
+    pub fn new(site: &Site) -> TransitionTable {
         let choice = |weight: fn(&SitePage) -> f64| {
             let weights: Vec<f64> = site.pages().iter().map(weight).collect();
             AliasTable::new(&weights).expect("a site has a page that is asked for, and one to start with")
@@ -38,7 +38,7 @@ impl Walk {
             let choice = AliasTable::new(&weights).ok()?; // refused if no link is ever followed
             Some(Routes { choice, pages: page.links.iter().map(|link| link.page).collect() })
         });
-        Walk { start: choice(SitePage::starting), anywhere, routes: routes.collect() }
+        TransitionTable { start: choice(SitePage::starting), anywhere, routes: routes.collect() }
     }
 
     /// The page that a session starts with.

@@ -1,6 +1,6 @@
 //! The arrivals of one worker, with the one that comes next.
 
-use super::{Announced, Worker};
+use super::{Announcement, Worker};
 use crate::transport::Wake;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
@@ -28,8 +28,8 @@ impl Arrivals {
     }
 
     /// The arrival that a wake announces.
-    pub fn announced(&self) -> Option<Announced> {
-        self.next.map(|(_, due)| Announced { due, unanswered: None })
+    pub fn announced(&self) -> Option<Announcement> {
+        self.next.map(|(_, due)| Announcement { due, unanswered: None })
     }
 
     /// The number of the arrival that was announced last.

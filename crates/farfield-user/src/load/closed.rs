@@ -4,7 +4,7 @@
 //! its page when the number has fallen below it, and comes back, as somebody whom the server has not seen,
 //! when it grows again.
 
-use super::{Announced, Model, Taken, Taker, Worker, fraction};
+use super::{Announcement, Assignment, Model, Taker, Worker, fraction};
 use crate::itinerary::Itinerary;
 use crate::transport::Wake;
 use farfield_base::random::Stream;
@@ -86,18 +86,18 @@ impl Model for Closed {
         }
     }
 
-    fn announced(&mut self, _user: u32, _turn: u32, due: Instant) -> Option<Announced> {
-        Some(Announced { due, unanswered: None })
+    fn announced(&mut self, _user: u32, _turn: u32, due: Instant) -> Option<Announcement> {
+        Some(Announcement { due, unanswered: None })
     }
 
-    fn take(&mut self, user: u32, _now: Instant, _users: usize) -> Taken {
+    fn take(&mut self, user: u32, _now: Instant, _users: usize) -> Assignment {
         let stay = match &self.presence {
             Presence::Always(_) => 0,
             Presence::InStages(stages) => stages.stays[self.place(user)].number,
         };
         // A user who comes back has the same number, and other random numbers.
         let number = u64::from(stay) << 32 | u64::from(user);
-        Taken { number, taker: Taker::Newcomer, next: None }
+        Assignment { number, taker: Taker::Newcomer, next: None }
     }
 
     fn sessions_before(&self, user: u32) -> u32 {

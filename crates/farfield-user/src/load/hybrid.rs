@@ -1,7 +1,7 @@
 //! A hybrid (partly open) load: sessions arrive openly, and pages inside one wait for each other.
 
 use super::arrivals::Arrivals;
-use super::{Announced, Model, Taken, Taker, Worker};
+use super::{Announcement, Assignment, Model, Taker, Worker};
 use crate::itinerary::Itinerary;
 use crate::transport::Wake;
 use farfield_base::random::Stream;
@@ -42,13 +42,13 @@ impl Model for Hybrid {
         }
     }
 
-    fn announced(&mut self, _item: u32, _turn: u32, _due: Instant) -> Option<Announced> {
+    fn announced(&mut self, _item: u32, _turn: u32, _due: Instant) -> Option<Announcement> {
         self.arrivals.announced()
     }
 
-    fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Taken {
+    fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Assignment {
         let taker = if users >= self.users_max { Taker::None } else { Taker::Newcomer };
-        Taken { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }
+        Assignment { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }
     }
 
     fn is_over(&self, users: usize) -> bool {

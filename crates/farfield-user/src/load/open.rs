@@ -4,7 +4,7 @@
 //! one request each.
 
 use super::arrivals::Arrivals;
-use super::{Announced, Model, Taken, Taker, Worker};
+use super::{Announcement, Assignment, Model, Taker, Worker};
 use crate::itinerary::Itinerary;
 use crate::slots::UserSlot;
 use crate::transport::Wake;
@@ -46,17 +46,17 @@ impl Model for Open {
         }
     }
 
-    fn announced(&mut self, _item: u32, _turn: u32, _due: Instant) -> Option<Announced> {
+    fn announced(&mut self, _item: u32, _turn: u32, _due: Instant) -> Option<Announcement> {
         self.arrivals.announced()
     }
 
-    fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Taken {
+    fn take(&mut self, _item: u32, _now: Instant, users: usize) -> Assignment {
         let taker = match self.idle.pop() {
             Some(visitor) => Taker::Visitor(visitor),
             None if users >= self.users_max => Taker::None,
             None => Taker::Newcomer,
         };
-        Taken { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }
+        Assignment { number: self.arrivals.number(), taker, next: self.arrivals.await_next() }
     }
 
     fn is_over(&self, _users: usize) -> bool {

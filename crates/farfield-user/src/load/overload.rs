@@ -1,6 +1,6 @@
 //! An overload: the S-Client of Banga and Druschel (1999), whose descriptors keep trying to connect.
 
-use super::{Announced, Model, Taken, Taker, Worker, fraction};
+use super::{Announcement, Assignment, Model, Taker, Worker, fraction};
 use crate::itinerary::Itinerary;
 use crate::slots::DescriptorSlot;
 use crate::transport::{ConnectionKey, Wake};
@@ -67,12 +67,12 @@ impl Model for SClient {
         }
     }
 
-    fn announced(&mut self, descriptor: u32, epoch: u32, due: Instant) -> Option<Announced> {
+    fn announced(&mut self, descriptor: u32, epoch: u32, due: Instant) -> Option<Announcement> {
         let descriptor = &mut self.descriptors[descriptor as usize];
-        (descriptor.epoch == epoch).then(|| Announced { due, unanswered: descriptor.attempt.take() })
+        (descriptor.epoch == epoch).then(|| Announcement { due, unanswered: descriptor.attempt.take() })
     }
 
-    fn take(&mut self, item: u32, now: Instant, users: usize) -> Taken {
+    fn take(&mut self, item: u32, now: Instant, users: usize) -> Assignment {
         let descriptor = &mut self.descriptors[item as usize];
         let attempt = descriptor.attempts;
         descriptor.attempts += 1;
@@ -87,7 +87,7 @@ impl Model for SClient {
             false => Taker::Attempt(DescriptorSlot::new(item)),
         };
         let next = Some((next_at, Wake::Load { item, turn }));
-        Taken { number: self.number(item, attempt), taker, next }
+        Assignment { number: self.number(item, attempt), taker, next }
     }
 
     /// Attempts go on to the end of the run.

@@ -14,12 +14,12 @@ const VALIDATOR_BYTES_MAX: usize = 256;
 /// The cache of one user.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cache {
-    objects: Vec<(u64, Kept)>,
+    objects: Vec<(u64, CacheEntry)>,
 }
 
 /// An object as a cache keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct CacheEntry {
     fresh_until: Instant,
     etag: Option<Box<[u8]>>,
     modified: Option<Box<[u8]>>,
@@ -55,14 +55,14 @@ impl Cache {
 
     /// Keeps an object that came, or was said not to have changed: then it keeps validators that were not
     /// said again.
-    pub fn keep(&mut self, key: u64, kept: Kept, unchanged: bool) {
+    pub fn keep(&mut self, key: u64, kept: CacheEntry, unchanged: bool) {
         if let Some((_, own)) = self.objects.iter_mut().find(|(own, _)| *own == key) {
-            let Kept { fresh_until, etag, modified } = kept;
+            let CacheEntry { fresh_until, etag, modified } = kept;
             let (old_etag, old_modified) = match unchanged {
                 true => (own.etag.take(), own.modified.take()),
                 false => (None, None),
             };
-            *own = Kept { fresh_until, etag: etag.or(old_etag), modified: modified.or(old_modified) };
+            *own = CacheEntry { fresh_until, etag: etag.or(old_etag), modified: modified.or(old_modified) };
             return;
         }
         if self.objects.len() == OBJECTS_MAX {
@@ -72,9 +72,9 @@ impl Cache {
     }
 }
 
-impl Kept {
+impl CacheEntry {
     /// The object of a reply that came `now`, if its head says that it may be kept.
-    pub fn of(fields: Fields<'_>, now: Instant) -> Option<Kept> {
+    pub fn of(fields: Fields<'_>, now: Instant) -> Option<CacheEntry> {
         let text = |name: &str| fields.named(name).next().and_then(|value| std::str::from_utf8(value).ok());
         let seconds = |name: &str| text(name).and_then(date);
         let mut max_age = None;
@@ -103,7 +103,7 @@ impl Kept {
             let value = fields.named(name).next().filter(|value| value.len() <= VALIDATOR_BYTES_MAX);
             value.map(Box::from)
         };
-        let kept = Kept {
+        let kept = CacheEntry {
             fresh_until: now + Duration::from_secs(left),
             etag: validator("etag"),
             modified: validator("last-modified"),
@@ -124,13 +124,13 @@ mod tests {
     use super::*;
     use farfield_http::http1::{Answering, Event, Limits, ReplyReader};
 
-    fn kept(lines: &str) -> Option<Kept> {
+    fn kept(lines: &str) -> Option<CacheEntry> {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{lines}\r\n");
         let mut reader = ReplyReader::new();
         let (taken, event) =
             reader.read(head.as_bytes(), Answering::Other, &Limits::default()).expect("a head");
         assert!(matches!(event, Event::Head(_)));
-        Kept::of(reader.fields(&head.as_bytes()[..taken]), at(100))
+        CacheEntry::of(reader.fields(&head.as_bytes()[..taken]), at(100))
     }
 
     fn at(seconds: u64) -> Instant {

@@ -24,7 +24,7 @@ pub(crate) fn embedding() -> Css {
 
 /// Something that a page names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum PageReference {
     /// The base of all references that follow.
     Base(String),
     /// Something embedded.
@@ -39,7 +39,7 @@ pub(crate) struct Scanner {
     /// Gone once the page turned out to be no HTML.
     parser: Option<Parser>,
     // The parser's handlers must be free to go to another thread, though they never do.
-    named: Arc<Mutex<Vec<Named>>>,
+    named: Arc<Mutex<Vec<PageReference>>>,
     /// The page has said what it is relative to.
     has_base: bool,
 }
@@ -72,7 +72,7 @@ impl Scanner {
     }
 
     /// Reads a piece of the page: what it names, in order.
-    pub fn read(&mut self, bytes: &[u8]) -> Vec<Named> {
+    pub fn read(&mut self, bytes: &[u8]) -> Vec<PageReference> {
         if let Some(parser) = &mut self.parser
             && parser.write(bytes).is_err()
         {
@@ -80,19 +80,21 @@ impl Scanner {
         }
         let mut named = std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner));
         // The first base counts (WHATWG HTML section 4.2.3).
-        named.retain(|one| !matches!(one, Named::Base(_)) || !std::mem::replace(&mut self.has_base, true));
+        named.retain(|one| {
+            !matches!(one, PageReference::Base(_)) || !std::mem::replace(&mut self.has_base, true)
+        });
         named
     }
 }
 
 /// The reference of an element.
-fn names<H: HandlerTypes>(element: &AnyElement<'_, '_, H>) -> Option<Named> {
+fn names<H: HandlerTypes>(element: &AnyElement<'_, '_, H>) -> Option<PageReference> {
     let attribute = |name: &str| {
         let value = element.get_attribute(name)?;
         Some(htmlize::unescape_attribute(&value).trim().to_owned()).filter(|value| !value.is_empty())
     };
     let object = match element.tag_name().as_str() {
-        "base" => return attribute("href").map(Named::Base),
+        "base" => return attribute("href").map(PageReference::Base),
         "object" => attribute("data"),
         "img" => attribute("src").or_else(|| first_candidate(&attribute("srcset")?)),
         "link" => {
@@ -105,13 +107,13 @@ fn names<H: HandlerTypes>(element: &AnyElement<'_, '_, H>) -> Option<Named> {
         }
         "video" => {
             if let Some(poster) = attribute("poster") {
-                return Some(Named::Object(poster));
+                return Some(PageReference::Object(poster));
             }
             attribute("src")
         }
         _ => attribute("src"),
     };
-    object.map(Named::Object)
+    object.map(PageReference::Object)
 }
 
 /// The first of an image's candidates (WHATWG HTML section 4.8.4.2.1).
@@ -131,17 +133,17 @@ mod tests {
         <a href=no><iframe src=f.html></iframe><video poster=g.jpg><source src=h.mp4></video><img><img src=''>\
         <input type=image src=j.png><textarea><img src=no></textarea><object data=k>";
 
-    fn read(pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<Named> {
+    fn read(pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<PageReference> {
         let mut scanner = Scanner::new(&embedding());
         pieces.into_iter().flat_map(|piece| scanner.read(piece.as_ref())).collect()
     }
 
     #[test]
     fn finds_what_a_browser_would_fetch() {
-        let mut expected = vec![Named::Base("/in/".into())];
+        let mut expected = vec![PageReference::Base("/in/".into())];
         let objects =
             ["a.css", "i.ico", "b.js?x&y", "c.png", "d.png", "f.html", "g.jpg", "h.mp4", "j.png", "k"];
-        expected.extend(objects.map(|object| Named::Object(object.to_owned())));
+        expected.extend(objects.map(|object| PageReference::Object(object.to_owned())));
         assert_eq!(read([PAGE]), expected);
     }
 
@@ -149,7 +151,7 @@ mod tests {
     fn finds_it_as_soon_as_it_is_there() {
         let mut scanner = Scanner::new(&embedding());
         assert_eq!(scanner.read(b"<p><img src=a.png"), []);
-        assert_eq!(scanner.read(b"><p>"), [Named::Object("a.png".into())]);
+        assert_eq!(scanner.read(b"><p>"), [PageReference::Object("a.png".into())]);
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Replies as they come: what is kept of one, what it is compared with, what is taken from it, and what it
 //! leads to.
 
-use super::cache::{self, Kept, Revalidation};
+use super::cache::{self, CacheEntry, Revalidation};
 use super::charset::Charset;
 use super::check::{self, Unmet};
 use super::coding::{Coding, Decoder};
@@ -10,7 +10,7 @@ use super::find::{self, BodyQuery};
 use super::form::{Form, FormParts};
 use super::jar::Setter;
 use super::names::{self, CheckNames};
-use super::page::{Named, Scanner};
+use super::page::{PageReference, Scanner};
 use super::request::RequestBytes;
 use super::text::Filling;
 use super::trace::{TraceEvent, Tracer};
@@ -65,7 +65,7 @@ pub(super) struct Intake {
     /// Finds what the page embeds.
     scanner: Option<Box<Scanner>>,
     /// The entry of an object that a cache may keep.
-    kept: Option<Kept>,
+    kept: Option<CacheEntry>,
     /// The head has the connection upgraded to a WebSocket.
     upgraded: bool,
 }
@@ -129,7 +129,7 @@ impl Sessions {
         }
         let RequestRole::Main { redirects } = *kind else {
             if self.session.cache {
-                intake.kept = Kept::of(fields, now);
+                intake.kept = CacheEntry::of(fields, now);
             }
             return;
         };
@@ -210,12 +210,12 @@ impl Sessions {
         let mut base = visit.base.take().unwrap_or_else(page);
         for named in named {
             match named {
-                Named::Base(href) => {
+                PageReference::Base(href) => {
                     if let Ok(url) = base.join(&href) {
                         *base = url;
                     }
                 }
-                Named::Object(reference) => {
+                PageReference::Object(reference) => {
                     if let Some((host, target)) = self.writer.servers.resolve(&base, &reference) {
                         self.object(user, job, now, request, (host, &target));
                     }
@@ -277,8 +277,8 @@ impl Sessions {
                 self.recycle(intake);
                 return outcome;
             }
-            _ if outcome == Outcome::Unasked => Judged::plain(outcome, names),
-            Some(Onward::Nowhere(reason)) => Judged::plain(*reason, names),
+            _ if outcome == Outcome::Unasked => ReplyJudgement::plain(outcome, names),
+            Some(Onward::Nowhere(reason)) => ReplyJudgement::plain(*reason, names),
             _ => {
                 if let Cow::Owned(text) = intake.charset.decode(&intake.body) {
                     intake.body = text;
@@ -286,7 +286,7 @@ impl Sessions {
                 self.judge(user, names, state, status, &intake, now)
             }
         };
-        let Judged { outcome, what, instead } = judged;
+        let ReplyJudgement { outcome, what, instead } = judged;
         if outcome != Outcome::Ok {
             self.traced(|_| TraceEvent::Failed(outcome));
             self.note_failed(Failed { outcome, ..about }, &intake, what, instead);
@@ -411,7 +411,7 @@ impl Sessions {
         status: u16,
         intake: &Intake,
         now: Instant,
-    ) -> Judged {
+    ) -> ReplyJudgement {
         let User { visit, rng, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let well = match &state.check.spec.status {
@@ -419,11 +419,14 @@ impl Sessions {
             Some(statuses) if statuses.have(status) => Outcome::Ok,
             Some(_) => {
                 let outcome = if status < 400 { Outcome::CheckFailed } else { Outcome::of_status(status) };
-                return Judged { what: Arc::clone(&names.status), ..Judged::plain(outcome, names) };
+                return ReplyJudgement {
+                    what: Arc::clone(&names.status),
+                    ..ReplyJudgement::plain(outcome, names)
+                };
             }
         };
         if well != Outcome::Ok {
-            return Judged::plain(well, names);
+            return ReplyJudgement::plain(well, names);
         }
         if state.websocket == Some(SocketStep::Open) && !intake.upgraded {
             let instead = match status {
@@ -431,11 +434,11 @@ impl Sessions {
                     .to_owned(),
                 _ => format!("the server answers {status} and does not upgrade the connection"),
             };
-            let refused = Judged::plain(Outcome::WebSocketRefused, names);
-            return Judged { instead: Some(instead), ..refused };
+            let refused = ReplyJudgement::plain(Outcome::WebSocketRefused, names);
+            return ReplyJudgement { instead: Some(instead), ..refused };
         }
         if intake.undecodable {
-            return Judged::plain(Outcome::BadCoding, names);
+            return ReplyJudgement::plain(Outcome::BadCoding, names);
         }
         let before = rng.clone();
         let mut filling = Filling { visit, session: &self.session, user: *number, rng };
@@ -450,7 +453,7 @@ impl Sessions {
                 let filling = Filling { rng: &mut { before }, visit, session: &self.session, user: *number };
                 names::instead(first, &state.check, intake.unmet_value.as_deref(), &intake.body, filling)
             });
-            return Judged { outcome, what, instead: instead.flatten() };
+            return ReplyJudgement { outcome, what, instead: instead.flatten() };
         }
         let missing = self.take_values((&mut *visit, &mut *rng, *number), state, intake, now);
         let mut kept = Vec::new();
@@ -466,9 +469,9 @@ impl Sessions {
             kept.extend(found.map(|found| (*form_number, found)));
         }
         visit.keep_forms(kept);
-        let Some(place) = missing else { return Judged::plain(Outcome::Ok, names) };
+        let Some(place) = missing else { return ReplyJudgement::plain(Outcome::Ok, names) };
         let instead = names::missing(&state.extract[place].from);
-        Judged { outcome: Outcome::ExtractFailed, what: Arc::clone(&names.extract[place]), instead }
+        ReplyJudgement { outcome: Outcome::ExtractFailed, what: Arc::clone(&names.extract[place]), instead }
     }
 
     /// Takes the values that the state wants from a reply; returns the first that is missing.
@@ -506,17 +509,17 @@ impl Sessions {
 
 /// The judgement of a page's own reply: its outcome and, if it failed, what failed of it and what came
 /// instead.
-struct Judged {
+struct ReplyJudgement {
     outcome: Outcome,
     what: Arc<str>,
     /// Nothing where the reply as a whole is all there is to say.
     instead: Option<String>,
 }
 
-impl Judged {
+impl ReplyJudgement {
     /// An outcome that says all.
-    fn plain(outcome: Outcome, names: &CheckNames) -> Judged {
-        Judged { outcome, what: Arc::clone(&names.none), instead: None }
+    fn plain(outcome: Outcome, names: &CheckNames) -> ReplyJudgement {
+        ReplyJudgement { outcome, what: Arc::clone(&names.none), instead: None }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Traffic, distribution, site};
 use anyhow::Result;
 use farfield_base::random::{Purpose, Seed, Stream};
-use farfield_traffic::site::walk::Walk;
+use farfield_traffic::site::walk::TransitionTable;
 use farfield_traffic::{Distribution, Site};
 
 /// A click.
@@ -19,7 +19,7 @@ pub struct Click {
 #[derive(Debug)]
 pub struct Process {
     pub site: Site,
-    walk: Walk,
+    walk: TransitionTable,
     clicks: Distribution,
     think: Distribution,
     gap: Distribution,
@@ -36,7 +36,7 @@ impl Process {
             false => distribution(&format!("{{ distribution = \"exponential\", mean = {mean} }}"))?,
         };
         Ok(Process {
-            walk: Walk::new(&site),
+            walk: TransitionTable::new(&site),
             site,
             clicks: distribution(traffic.clicks())?,
             think: distribution(traffic.think())?,

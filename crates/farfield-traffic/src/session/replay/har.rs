@@ -9,7 +9,7 @@
 use super::body::{self, Body, PostData};
 use super::reading::ReplayAccount;
 use super::server::{ReplayServer, server_of_most};
-use super::{MissingBodies, Recorded, RecordedSession, sendable};
+use super::{MissingBodies, RecordedPage, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
 use farfield_base::{Duration, Instant};
@@ -60,7 +60,7 @@ struct HarEntry {
     pageref: Option<String>,
     request: HarRequest,
     #[serde(default)]
-    response: Option<Answered>,
+    response: Option<HarResponse>,
     /// Chromium's: where in its own caches the answer was.
     #[serde(default, rename = "_fromCache")]
     from_cache: Option<serde_json::Value>,
@@ -90,7 +90,7 @@ struct HarRequest {
 }
 
 #[derive(Deserialize)]
-struct Answered {
+struct HarResponse {
     #[serde(default)]
     status: Option<f64>,
 }
@@ -119,7 +119,7 @@ impl fmt::Display for EntryPosition<'_> {
 }
 
 /// An entry that can be asked for again.
-struct Usable {
+struct UsableEntry {
     request: Request,
     began: Instant,
     ended: Instant,
@@ -187,7 +187,7 @@ pub(super) fn read(
     let beside = servers_of(beside);
     let others = of_http.iter().map(|(.., server)| server).filter(|server| !beside.contains(server));
     let server = server_of_most(others, target).cloned();
-    let mut usable: Vec<Usable> = Vec::new();
+    let mut usable: Vec<UsableEntry> = Vec::new();
     // Entries without any instant are all asked for at once, in their order.
     let mut last = of_http.iter().find_map(|(_, entry, ..)| entry.began()).unwrap_or(Instant::ZERO);
     for (number, entry, url, of) in of_http {
@@ -236,7 +236,7 @@ fn usable_entry(
     began: Instant,
     missing: MissingBodies,
     differs: &mut Vec<&'static str>,
-) -> Result<Usable, &'static str> {
+) -> Result<UsableEntry, &'static str> {
     match entry.response.as_ref().and_then(|answered| answered.status) {
         Some(101.0) => return Err("that became a WebSocket"),
         Some(status) if status <= 0.0 => return Err("that the browser gave up"),
@@ -280,7 +280,7 @@ fn usable_entry(
     }
     let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let request = Request { method, path, headers, body };
-    Ok(Usable { request, began, ended: began + took, page: entry.pageref })
+    Ok(UsableEntry { request, began, ended: began + took, page: entry.pageref })
 }
 
 fn is_from_cache(entry: &HarEntry) -> bool {
@@ -335,12 +335,12 @@ fn cookie(cookies: &[Pair]) -> Option<HeaderValue> {
 }
 
 /// The pages of entries in order of time, from the beginning of the first.
-fn pages(usable: Vec<Usable>) -> Vec<Recorded> {
+fn pages(usable: Vec<UsableEntry>) -> Vec<RecordedPage> {
     let Some(first) = usable.first().map(|entry| entry.began) else { return Vec::new() };
-    let mut pages: Vec<(Recorded, Instant)> = Vec::new();
+    let mut pages: Vec<(RecordedPage, Instant)> = Vec::new();
     // Places of pages, by what entries call them: each entry may have a page of its own.
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for Usable { request, began, ended, page } in usable {
+    for UsableEntry { request, began, ended, page } in usable {
         let known = page.as_ref().and_then(|name| places.get(name));
         match known {
             Some(place) => {
@@ -351,7 +351,7 @@ fn pages(usable: Vec<Usable>) -> Vec<Recorded> {
             None => {
                 places.extend(page.map(|name| (name, pages.len())));
                 let recorded =
-                    Recorded { requests: vec![request], at: began.since(first), think: Duration::ZERO };
+                    RecordedPage { requests: vec![request], at: began.since(first), think: Duration::ZERO };
                 pages.push((recorded, ended));
             }
         }

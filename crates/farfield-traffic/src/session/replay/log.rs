@@ -4,7 +4,7 @@
 
 use super::reading::ReplayAccount;
 use super::server::{ReplayServer, server_of_most};
-use super::{Recorded, RecordedSession, ReplaySpec, sendable};
+use super::{RecordedPage, RecordedSession, ReplaySpec, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
 use crate::site::ObjectKind;
@@ -21,7 +21,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(600);
 const EMBEDDED_WITHIN: Duration = Duration::from_secs(2);
 
 /// A session that goes on.
-struct Open {
+struct OpenSession {
     index: usize,
     began: Instant,
     last: Instant,
@@ -117,14 +117,17 @@ fn entry(record: &Record<'_>) -> Result<Request, &'static str> {
 
 fn sessions(entries: Vec<(Instant, Vec<u8>, Request)>) -> Vec<RecordedSession> {
     let mut sessions: Vec<RecordedSession> = Vec::new();
-    let mut open: BTreeMap<Vec<u8>, Open> = BTreeMap::new();
+    let mut open: BTreeMap<Vec<u8>, OpenSession> = BTreeMap::new();
     let first = entries.first().map_or(Instant::ZERO, |(at, ..)| *at);
     for (at, client, request) in entries {
         let known = open.get_mut(&client).filter(|session| at.since(session.last) <= SILENCE_MAX);
         let Some(session) = known else {
             let starts = Instant::ZERO + at.since(first);
-            open.insert(client, Open { index: sessions.len(), began: at, last: at });
-            sessions.push((Some(starts), vec![Recorded { requests: vec![request], ..Recorded::default() }]));
+            open.insert(client, OpenSession { index: sessions.len(), began: at, last: at });
+            sessions.push((
+                Some(starts),
+                vec![RecordedPage { requests: vec![request], ..RecordedPage::default() }],
+            ));
             continue;
         };
         let pages = &mut sessions[session.index].1;
@@ -136,7 +139,7 @@ fn sessions(entries: Vec<(Instant, Vec<u8>, Request)>) -> Vec<RecordedSession> {
         } else {
             let page = at.since(session.began);
             before.think = Duration::from_ns(page.as_ns() - before.at.as_ns());
-            pages.push(Recorded { requests: vec![request], at: page, think: Duration::ZERO });
+            pages.push(RecordedPage { requests: vec![request], at: page, think: Duration::ZERO });
         }
     }
     sessions

@@ -4,7 +4,7 @@
 //! `contents='…'` set the request.
 
 use super::reading::ReplayAccount;
-use super::{Recorded, RecordedSession, sendable};
+use super::{RecordedPage, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
 use bytes::Bytes;
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, Re
                 page.think = page.think.max(think);
             }
             (true, None) => return Err(wrong("is indented, but no request comes before it".to_owned())),
-            (false, _) => pages.push(Recorded { requests: vec![request], at: Duration::ZERO, think }),
+            (false, _) => pages.push(RecordedPage { requests: vec![request], at: Duration::ZERO, think }),
         }
     }
     Ok((sessions, reading))
