@@ -31,7 +31,7 @@ pub enum Class {
 
 /// A trial that counts: its load, its length, and whether it kept the goals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Counted {
+pub struct CountedTrial {
     /// The load.
     pub load: f64,
     /// The length.
@@ -51,7 +51,7 @@ pub struct RelevantBounds {
 
 impl Target {
     /// Classifies a load by its trials.
-    pub fn classify(&self, trials: impl IntoIterator<Item = Counted>) -> Class {
+    pub fn classify(&self, trials: impl IntoIterator<Item = CountedTrial>) -> Class {
         let (mut full, mut short) = ([0.0; 2], [0.0; 2]);
         for trial in trials {
             let sums = if trial.length >= self.trial_length { &mut full } else { &mut short };
@@ -72,7 +72,7 @@ impl Target {
     }
 
     /// The relevant bounds of all loads that were tried, and the loads between them that are undecided.
-    pub fn bounds(&self, trials: &[Counted]) -> (RelevantBounds, Vec<f64>) {
+    pub fn bounds(&self, trials: &[CountedTrial]) -> (RelevantBounds, Vec<f64>) {
         let mut loads: Vec<f64> = trials.iter().map(|trial| trial.load).collect();
         loads.sort_by(f64::total_cmp);
         loads.dedup();
@@ -98,8 +98,8 @@ impl Target {
 mod tests {
     use super::*;
 
-    fn trial(load: f64, seconds: u64, kept: bool) -> Counted {
-        Counted { load, length: Duration::from_secs(seconds), kept }
+    fn trial(load: f64, seconds: u64, kept: bool) -> CountedTrial {
+        CountedTrial { load, length: Duration::from_secs(seconds), kept }
     }
 
     /// Full trials of 10 s that add up to 60 s, half of which may break the goals.

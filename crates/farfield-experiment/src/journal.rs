@@ -1,6 +1,6 @@
 //! The trials of a search as they are made: numbers, seeds, repeats of invalid ones, and the time they take.
 
-use crate::bounds::Counted;
+use crate::bounds::CountedTrial;
 use crate::report::TrialRecord;
 use crate::trial::{Design, Observed, Runner, Stop, Trial, Validity};
 use farfield_base::Duration;
@@ -33,7 +33,7 @@ pub struct Rules {
 
 /// Result of a trial that was wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Made {
+pub enum TrialResult {
     /// It counts; its place among the records.
     Counted(usize),
     /// It was invalid again and again, by farfield or its machine.
@@ -90,7 +90,7 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// If the runner was interrupted or failed, or the time is over.
-    pub fn measure(&mut self, load: f64, length: Duration, block: u32) -> Result<Made, Stop> {
+    pub fn measure(&mut self, load: f64, length: Duration, block: u32) -> Result<TrialResult, Stop> {
         let mut attempts = 0;
         loop {
             self.afford(length)?;
@@ -100,10 +100,10 @@ impl<'a> Journal<'a> {
             self.records.push(TrialRecord::of(trial, observed));
             let (cause, is_full) = match validity {
                 Validity::Valid | Validity::Overwhelmed { .. } => {
-                    return Ok(Made::Counted(self.records.len() - 1));
+                    return Ok(TrialResult::Counted(self.records.len() - 1));
                 }
                 // With another seed it would be as short.
-                Validity::TooShort { .. } | Validity::StillRising { .. } => return Ok(Made::TooShort),
+                Validity::TooShort { .. } | Validity::StillRising { .. } => return Ok(TrialResult::TooShort),
                 Validity::Invalid { cause, is_full } => (cause, is_full),
             };
             attempts += 1;
@@ -115,7 +115,7 @@ impl<'a> Journal<'a> {
             if !is_full && self.records.iter().all(|record| !record.counts()) {
                 return Err(Stop::Disturbed(cause));
             }
-            return Ok(Made::Refused { cause, is_full });
+            return Ok(TrialResult::Refused { cause, is_full });
         }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Journal<'a> {
         loads: &[f64],
         length: Duration,
         block: u32,
-    ) -> Result<Vec<(f64, Made)>, Stop> {
+    ) -> Result<Vec<(f64, TrialResult)>, Stop> {
         let mut order = loads.to_vec();
         let mut random = Seed(self.rules.seed).stream(Purpose::Arrivals, u64::from(block));
         for last in (1..order.len()).rev() {
@@ -138,10 +138,10 @@ impl<'a> Journal<'a> {
     }
 
     /// The trials that count.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<CountedTrial> {
         let counts = self.records.iter().filter(|record| record.counts());
         counts
-            .map(|record| Counted {
+            .map(|record| CountedTrial {
                 load: record.load,
                 length: record.length(),
                 kept: record.observed.keeps_goals(),

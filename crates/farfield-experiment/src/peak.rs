@@ -16,7 +16,7 @@
 //! neighbours, may have more: throughput that rises towards the selected load from one side goes on no
 //! steeper, up to the neighbour on the other, where it is concave.
 
-use crate::journal::{Journal, Made};
+use crate::journal::{Journal, TrialResult};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
 use crate::search::{Ceiling, NO_MORE, SearchPlan, disturbed, ended, short_of};
 use crate::trial::{Runner, Stop, Validity};
@@ -166,7 +166,7 @@ impl Peak<'_> {
     /// within three standard deviations of their number, which is one more than was seen.
     fn measure(&mut self, load: f64) -> Result<Option<(f64, f64)>, Stop> {
         match self.journal.measure(load, self.plan.short(), 0)? {
-            Made::Counted(at) => {
+            TrialResult::Counted(at) => {
                 let observed = self.journal.observed(at);
                 let achieved = observed.throughput(self.plan.peak_of);
                 let replies = observed.achieved_per_s * self.plan.short().as_secs_f64();
@@ -179,16 +179,16 @@ impl Peak<'_> {
                     _ => (achieved, achieved),
                 }))
             }
-            Made::TooShort => Ok(Some((0.0, f64::INFINITY))),
-            made @ Made::Refused { .. } => {
+            TrialResult::TooShort => Ok(Some((0.0, f64::INFINITY))),
+            made @ TrialResult::Refused { .. } => {
                 self.note(load, made);
                 Ok(None)
             }
         }
     }
 
-    fn note(&mut self, load: f64, made: Made) {
-        if let Made::Refused { cause, is_full } = made
+    fn note(&mut self, load: f64, made: TrialResult) {
+        if let TrialResult::Refused { cause, is_full } = made
             && self.ceiling.as_ref().is_none_or(|ceiling| load < ceiling.load)
         {
             self.ceiling = Some(Ceiling { load, cause, is_full });

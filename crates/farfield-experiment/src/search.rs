@@ -11,9 +11,9 @@
 //! An invalid trial is made again; where that does not help, its load is a ceiling, and what is below it is
 //! all that can be said. All goals share all trials.
 
-use crate::bounds::{Counted, RelevantBounds, Target};
+use crate::bounds::{CountedTrial, RelevantBounds, Target};
 use crate::crossing::Crossing;
-use crate::journal::{Journal, Made, Rules};
+use crate::journal::{Journal, Rules, TrialResult};
 use crate::needs::Needs;
 use crate::report::{
     Answer, CapacityReport, Ended, GoalBounds, LEVEL, Method, SCHEMA_VERSION, Throughput, TrialRecord, curve,
@@ -181,7 +181,7 @@ impl Search<'_> {
         let mut length = self.long_enough(load, length);
         loop {
             let made = self.journal.measure(load, length, 0)?;
-            if made != Made::TooShort {
+            if made != TrialResult::TooShort {
                 self.note(load, made);
                 return Ok(true);
             }
@@ -217,10 +217,10 @@ impl Search<'_> {
         of_load.any(|record| record.is_too_short() && record.length() >= longest)
     }
 
-    fn note(&mut self, load: f64, made: Made) {
+    fn note(&mut self, load: f64, made: TrialResult) {
         // As much or more was offered validly: it was not the load.
         let offered = self.journal.counted().iter().any(|trial| trial.load >= load);
-        if let Made::Refused { cause, is_full } = made
+        if let TrialResult::Refused { cause, is_full } = made
             && !offered
             && self.ceiling.as_ref().is_none_or(|ceiling| load < ceiling.load)
         {
@@ -347,7 +347,7 @@ impl Search<'_> {
         &self,
         fit: Option<Crossing>,
         bounds: RelevantBounds,
-        counted: &[Counted],
+        counted: &[CountedTrial],
         short_of: &str,
     ) -> Answer {
         let ceiling = self.ceiling.as_ref();
@@ -440,12 +440,12 @@ impl Search<'_> {
         let records: Vec<&TrialRecord> =
             self.journal.records().iter().filter(|record| record.counts()).collect();
         let of = |(place, goal): (usize, &String)| {
-            let kept = |record: &&TrialRecord| Counted {
+            let kept = |record: &&TrialRecord| CountedTrial {
                 load: record.load,
                 length: record.length(),
                 kept: record.observed.goals.get(place).is_some_and(|reading| reading.kept),
             };
-            let counted: Vec<Counted> = records.iter().map(kept).collect();
+            let counted: Vec<CountedTrial> = records.iter().map(kept).collect();
             let (RelevantBounds { lower, upper }, _) = self.plan.full_target().bounds(&counted);
             GoalBounds { goal: goal.clone(), lower, upper }
         };
@@ -474,8 +474,8 @@ pub(crate) fn disturbed(cause: &str) -> Answer {
 }
 
 /// True if more trials of a load kept the goals than broke them.
-fn mostly_kept(counted: &[Counted], load: f64) -> bool {
-    let (kept, broken): (Vec<&Counted>, Vec<&Counted>) =
+fn mostly_kept(counted: &[CountedTrial], load: f64) -> bool {
+    let (kept, broken): (Vec<&CountedTrial>, Vec<&CountedTrial>) =
         counted.iter().filter(|trial| trial.load == load).partition(|trial| trial.kept);
     kept.len() > broken.len()
 }

@@ -19,7 +19,7 @@ mod times;
 
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Merge, Outcome, ReplyEvent, Sample};
-use interval::{NoInterval, NoIntervalReason, Series, TimeIntervals};
+use interval::{NoInterval, NoIntervalReason, ResidualSeries, TimeIntervals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use times::TimeBatches;
@@ -189,7 +189,7 @@ impl Batches {
         let lasted = measured.lasted;
         let span = self.span(lasted);
         let counts = of_batches(events, span.whole);
-        let [low, high] = Series::of_counts(&counts, span)?.count_interval(total(events))?;
+        let [low, high] = ResidualSeries::of_counts(&counts, span)?.count_interval(total(events))?;
         let seconds = lasted.as_secs_f64();
         Ok([low / seconds, high / seconds])
     }
@@ -215,8 +215,8 @@ impl Batches {
         interval::share(&counts, &due, total(own), total(&self.due), span)
     }
 
-    fn span(&self, lasted: Duration) -> Span {
-        Span {
+    fn span(&self, lasted: Duration) -> BatchSpan {
+        BatchSpan {
             whole: usize::try_from(lasted.as_ns() >> self.length_bits).unwrap_or(usize::MAX).min(BATCHES_MAX),
             lasted_batches: lasted.as_ns() as f64 / (1_u64 << self.length_bits) as f64,
             lasted,
@@ -278,7 +278,7 @@ impl Merge for Batches {
 
 /// The measured part in batches.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct BatchSpan {
     /// Batches that lie in it as a whole.
     whole: usize,
     /// Its length in batches.

@@ -17,7 +17,7 @@ mod readings;
 mod tests;
 
 use crate::monitor::MonitorLog;
-use readings::Readings;
+use readings::ExaminedSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +95,7 @@ pub struct Bottleneck {
 
 /// Finds what gave out first in `examined`; `None` if nothing was read of any server in it.
 pub fn find(log: &MonitorLog, examined: Examined) -> Option<Bottleneck> {
-    let readings = Readings::of(log, examined.seconds);
+    let readings = ExaminedSeries::of(log, examined.seconds);
     let seconds = readings.seconds();
     if seconds == 0 {
         return None;

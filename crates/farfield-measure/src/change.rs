@@ -48,7 +48,7 @@ pub(crate) fn warning(fold: &Fold, until: Instant) -> Option<String> {
 
 /// The second in which times changed, and the medians of both sides' medians.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Change {
+struct ChangePoint {
     from_second: u64,
     before_ns: u64,
     after_ns: u64,
@@ -56,7 +56,7 @@ struct Change {
 
 /// A stretch of the run.
 #[derive(Debug, Clone, Copy)]
-struct Interval {
+struct MedianInterval {
     from_second: u64,
     /// The median of its seconds' medians.
     median_ns: u64,
@@ -64,26 +64,30 @@ struct Interval {
     requests: u64,
 }
 
-fn find(rows: impl IntoIterator<Item = SeriesRow>) -> Option<Change> {
+fn find(rows: impl IntoIterator<Item = SeriesRow>) -> Option<ChangePoint> {
     let second = |row: SeriesRow| {
         let (from_second, median_ns, requests) = (row.second, row.response_p50_ns?, row.succeeded);
-        Some(Interval { from_second, median_ns, requests })
+        Some(MedianInterval { from_second, median_ns, requests })
     };
-    let seconds: Vec<Interval> = rows.into_iter().filter_map(second).collect();
+    let seconds: Vec<MedianInterval> = rows.into_iter().filter_map(second).collect();
     let together = seconds.len().div_ceil(INTERVALS).max(1);
-    let interval = |part: &[Interval]| Interval {
+    let interval = |part: &[MedianInterval]| MedianInterval {
         from_second: part[0].from_second,
         median_ns: median(part.iter().map(|second| second.median_ns)),
         requests: median(part.iter().map(|second| second.requests)),
     };
-    let intervals: Vec<Interval> = seconds.chunks(together).map(interval).collect();
+    let intervals: Vec<MedianInterval> = seconds.chunks(together).map(interval).collect();
     let last = intervals.len().checked_sub(SIDE + 1)?;
     (SIDE..=last).find_map(|at| change_at(&intervals[..at], intervals[at], &intervals[at + 1..]))
 }
 
 /// The change between `before` and `after`, if there is one; the interval `between` is on neither side.
-fn change_at(before: &[Interval], between: Interval, after: &[Interval]) -> Option<Change> {
-    let times = |side: &[Interval]| side.iter().map(|interval| interval.median_ns).collect::<Vec<_>>();
+fn change_at(
+    before: &[MedianInterval],
+    between: MedianInterval,
+    after: &[MedianInterval],
+) -> Option<ChangePoint> {
+    let times = |side: &[MedianInterval]| side.iter().map(|interval| interval.median_ns).collect::<Vec<_>>();
     let (earlier, later) = (times(before), times(after));
     let (slowest_before, fastest_before) = (*earlier.iter().max()?, *earlier.iter().min()?);
     let (slowest_after, fastest_after) = (*later.iter().max()?, *later.iter().min()?);
@@ -100,7 +104,7 @@ fn change_at(before: &[Interval], between: Interval, after: &[Interval]) -> Opti
     let changed_by_then = if slower { far(slowest_before, at) } else { far(at, fastest_before) };
     let from_second = if changed_by_then { between.from_second } else { after[0].from_second };
     let (before_ns, after_ns) = (median(earlier.into_iter()), median(later.into_iter()));
-    Some(Change { from_second, before_ns, after_ns })
+    Some(ChangePoint { from_second, before_ns, after_ns })
 }
 
 /// The lower median.

@@ -176,7 +176,7 @@ pub(crate) fn named(times: &OutcomeTimes, stretch: Range<usize>) -> String {
 
 /// A stretch whose share of errors differs from the rest's.
 #[derive(Debug, Clone, PartialEq)]
-struct Change {
+struct ErrorStretch {
     stretch: Range<usize>,
     inside: Ends,
     outside: Ends,
@@ -184,7 +184,7 @@ struct Change {
 
 /// The sentence about the largest change of the error share in the cells from `from` on.
 fn change_in_words(times: &OutcomeTimes, ends: &[Ends], from: usize) -> Option<String> {
-    let Change { stretch, inside, outside } = change(ends, from, cells_of(times, LEAST))?;
+    let ErrorStretch { stretch, inside, outside } = change(ends, from, cells_of(times, LEAST))?;
     let (begins, ended) = (second(times, stretch.start), second(times, stretch.end));
     let is_more_inside = inside.share() > outside.share();
     let more: Range<usize> = match (is_more_inside, stretch.start == from) {
@@ -244,7 +244,7 @@ impl Ends {
 }
 
 /// The change of the share of errors in the cells from `from` on, if there is one.
-fn change(ends: &[Ends], from: usize, least: usize) -> Option<Change> {
+fn change(ends: &[Ends], from: usize, least: usize) -> Option<ErrorStretch> {
     let cells = ends.get(from..)?;
     let all = total(cells);
     if all.bad == 0 || all.good == 0 || cells.len() < 2 * least {
@@ -272,7 +272,7 @@ fn change(ends: &[Ends], from: usize, least: usize) -> Option<Change> {
     let group = fine.start / together..fine.end.div_ceil(together).min(grouped.len());
     let clear = ratio / dispersion(&grouped, &group, inside, outside) >= 2.0 * (tried / CHANCE).ln();
     let stretch = fine.start + from..fine.end + from;
-    (clear && is_large(inside, outside)).then_some(Change { stretch, inside, outside })
+    (clear && is_large(inside, outside)).then_some(ErrorStretch { stretch, inside, outside })
 }
 
 /// Counts up to each cell.

@@ -59,7 +59,7 @@ pub struct Estimate {
 }
 
 /// One bin of two histograms: its upper end and middle, the times seen, and those censored.
-struct Bin {
+struct CensoredBin {
     upper_ns: u64,
     middle_ns: u64,
     seen: u64,
@@ -121,7 +121,7 @@ impl Estimate {
 }
 
 /// The bins of both that hold anything, in order.
-fn bins(seen: &Histogram, censored: &Histogram) -> impl Iterator<Item = Bin> {
+fn bins(seen: &Histogram, censored: &Histogram) -> impl Iterator<Item = CensoredBin> {
     let mut left = recorded(seen).peekable();
     let mut right = recorded(censored).peekable();
     let ends = [seen, censored].map(|times| [times.min(), times.max()]);
@@ -138,7 +138,7 @@ fn bins(seen: &Histogram, censored: &Histogram) -> impl Iterator<Item = Bin> {
         let censored = right.next_if(|(at, _)| *at == value).map_or(0, |(_, count)| count);
         let (lower, upper) = (widths.lowest_equivalent(value), widths.highest_equivalent(value));
         let (lower, upper) = (lower.max(least), upper.min(most));
-        Some(Bin { upper_ns: upper, middle_ns: lower + (upper - lower) / 2, seen, censored })
+        Some(CensoredBin { upper_ns: upper, middle_ns: lower + (upper - lower) / 2, seen, censored })
     })
 }
 

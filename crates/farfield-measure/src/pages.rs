@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// The pages of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pages {
-    open: BTreeMap<u32, Open>,
+    open: BTreeMap<u32, OpenPage>,
     /// `None` until a sample records a page.
     timed: Option<Box<PageTimes>>,
     /// The pages of each class of clients.
@@ -41,7 +41,7 @@ farfield_base::mergeable! {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Open {
+struct OpenPage {
     due: Instant,
     last_first_byte: Instant,
     requests: u32,
@@ -50,7 +50,7 @@ struct Open {
 }
 
 impl PageTimes {
-    fn record(&mut self, page: Open, done: Instant) {
+    fn record(&mut self, page: OpenPage, done: Instant) {
         self.requests += u64::from(page.requests);
         if page.failed {
             self.failed += 1;
@@ -74,8 +74,13 @@ impl Pages {
         }
         let first_byte = sample.first_byte.instant().unwrap_or(sample.due);
         let failed = sample.outcome != Outcome::Ok;
-        let mut page =
-            Open { due: sample.due, last_first_byte: first_byte, requests: 1, class: sample.class, failed };
+        let mut page = OpenPage {
+            due: sample.due,
+            last_first_byte: first_byte,
+            requests: 1,
+            class: sample.class,
+            failed,
+        };
         // Requests that a page led to may be over before the page's own is.
         if let Some(open) = self.open.get(&sample.user) {
             page.due = page.due.min(open.due);
@@ -94,7 +99,7 @@ impl Pages {
     }
 
     /// The page is over with the `last` of its requests.
-    fn close(&mut self, page: Open, last: &Sample) {
+    fn close(&mut self, page: OpenPage, last: &Sample) {
         self.timed.get_or_insert_default().record(page, last.done);
         if let Some(class) = self.classes.get_mut(usize::from(last.class)) {
             class.get_or_insert_default().record(page, last.done);
@@ -104,7 +109,7 @@ impl Pages {
     /// Pages due in `window`, of all classes or of the one at this place, that are not over: at the end of
     /// the run, those that it left unfinished.
     pub fn unfinished(&self, window: Window, class: Option<usize>) -> u64 {
-        let of_class = |page: &&Open| class.is_none_or(|class| usize::from(page.class) == class);
+        let of_class = |page: &&OpenPage| class.is_none_or(|class| usize::from(page.class) == class);
         self.open.values().filter(|page| window.contains(page.due)).filter(of_class).count() as u64
     }
 

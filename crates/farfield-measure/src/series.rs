@@ -84,7 +84,7 @@ pub struct Series {
     late: BTreeMap<usize, Second>,
     /// The seconds behind them.
     recent: VecDeque<Second>,
-    open: [Open; 2],
+    open: [OpenSecond; 2],
     outside: u64,
 }
 
@@ -123,7 +123,7 @@ farfield_base::mergeable! {
 
 /// A second whose response times are still counted densely.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Open {
+struct OpenSecond {
     second: usize,
     bins: Bins,
 }
@@ -415,9 +415,9 @@ const fn fault_place(fault: Fault) -> usize {
 const SUCCEEDED: &str = "succeeded";
 
 /// A column: its name in the file, and how a row gives it.
-type Column = (&'static str, fn(&SeriesRow) -> Option<u64>);
+type SeriesColumn = (&'static str, fn(&SeriesRow) -> Option<u64>);
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [SeriesColumn; 16] = [
     ("second", |row| Some(row.second)),
     ("offered", |row| Some(row.offered)),
     ("sent", |row| Some(row.sent)),

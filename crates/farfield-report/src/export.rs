@@ -9,7 +9,7 @@ pub mod markdown;
 pub mod percentiles;
 pub mod rows;
 
-pub use rows::Layout;
+pub use rows::RowFormat;
 
 use crate::directory::open_regular;
 use farfield_measure::hlog::{self, HlogError, Interval};
@@ -108,7 +108,7 @@ pub struct SamplesExported {
 /// If the file is absent or damaged; the rows before the damage are written.
 pub fn samples(
     directory: &Path,
-    layout: Layout,
+    layout: RowFormat,
     phases: Option<Phases>,
     aside: &[SecondAside],
     to: &mut dyn Write,

@@ -170,12 +170,12 @@ impl Place {
     }
 
     /// The built-in server, on a port of its own, as a process of its own.
-    pub fn serve(&self, words: &str) -> Served {
+    pub fn serve(&self, words: &str) -> FarfieldServer {
         self.serve_at(&format!("127.0.0.1:0 {words}"))
     }
 
     /// The built-in server at an address.
-    pub fn serve_at(&self, words: &str) -> Served {
+    pub fn serve_at(&self, words: &str) -> FarfieldServer {
         let line = format!("serve {words}");
         let running = self.spawn(&line.split_whitespace().collect::<Vec<_>>(), PathBuf::new());
         let url = poll("the built-in server to say where it is", || {
@@ -183,7 +183,7 @@ impl Place {
             let (url, _) = said.strip_prefix("serving ")?.split_once("/ ")?;
             Some(url.to_owned())
         });
-        Served { running, url }
+        FarfieldServer { running, url }
     }
 
     /// Begins it by a command to which its words are added.
@@ -223,13 +223,13 @@ impl Place {
 static COUNTER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
 /// `farfield serve`.
-pub struct Served {
+pub struct FarfieldServer {
     running: Running,
     /// `http://` and the address, without a slash at the end.
     pub url: String,
 }
 
-impl Served {
+impl FarfieldServer {
     /// Its process, by number.
     pub fn id(&self) -> u32 {
         self.running.id()

@@ -32,7 +32,7 @@ use expected::Expected;
 use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
 use hosts::KnownHost;
-use part::{PartCounts, Which, Whose};
+use part::{PartCounts, RequestScope, RunPart};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use times::{Intervals, SortedTimes};
@@ -241,7 +241,7 @@ impl<'a> Recount<'a> {
             conditions: stages::spans(said, "conditions"),
         };
         // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
-        let due = recount.samples.iter().filter(|own| recount.is_due(Which::Steady, own));
+        let due = recount.samples.iter().filter(|own| recount.is_due(RunPart::Steady, own));
         let ended = due.filter(|own| own.outcome != Outcome::Unfinished);
         let (all, failed) = ended.fold((0_u64, 0_u64), |(all, failed), own| {
             (all + 1, failed + u64::from(own.outcome != Outcome::Ok))
@@ -300,28 +300,28 @@ impl<'a> Recount<'a> {
         ])
     }
 
-    fn is_due(&self, which: Which, sample: &Sample) -> bool {
+    fn is_due(&self, which: RunPart, sample: &Sample) -> bool {
         let due = sample.due.as_ns();
         match which {
-            Which::WarmUp => due < self.from,
-            Which::Steady => self.is_measured(due) && !self.aside.contains(due),
+            RunPart::WarmUp => due < self.from,
+            RunPart::Steady => self.is_measured(due) && !self.aside.contains(due),
         }
     }
 
     /// True if an event of `sample` at `ns` is one of the part.
-    fn happened(&self, which: Which, sample: &Sample, ns: u64) -> bool {
+    fn happened(&self, which: RunPart, sample: &Sample, ns: u64) -> bool {
         match which {
-            Which::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
-            Which::Steady => self.is_measured(ns) && !self.is_aside(sample),
+            RunPart::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
+            RunPart::Steady => self.is_measured(ns) && !self.is_aside(sample),
         }
     }
 
     /// True if events of a stream came in the part.
-    fn came(&self, which: Which, event: &ReplyEvent) -> bool {
+    fn came(&self, which: RunPart, event: &ReplyEvent) -> bool {
         let at = event.at.as_ns();
         match which {
-            Which::WarmUp => at < self.from,
-            Which::Steady => self.is_measured(at) && !self.aside.contains(at),
+            RunPart::WarmUp => at < self.from,
+            RunPart::Steady => self.is_measured(at) && !self.aside.contains(at),
         }
     }
 
@@ -329,8 +329,8 @@ impl<'a> Recount<'a> {
     fn expected(&self, said: &Value, evidence: Evidence<'_>) -> Expected {
         let asked = evidence.asked;
         let (warm_up, steady) = (
-            PartCounts::part(self, Which::WarmUp, Whose::All),
-            PartCounts::part(self, Which::Steady, Whose::All),
+            PartCounts::part(self, RunPart::WarmUp, RequestScope::All),
+            PartCounts::part(self, RunPart::Steady, RequestScope::All),
         );
         let arrivals = asked.and_then(|asked| self.arrivals(asked));
         let only_load = asked.and_then(ScenarioDemands::only_load);
@@ -396,7 +396,7 @@ impl<'a> Recount<'a> {
 
     fn classes(&self, steady: &PartCounts) -> Expected {
         let class = |(number, name): (usize, &String)| {
-            let own = PartCounts::part(self, Which::Steady, Whose::Class(number as u16));
+            let own = PartCounts::part(self, RunPart::Steady, RequestScope::Class(number as u16));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(name)),
@@ -495,7 +495,7 @@ impl<'a> Recount<'a> {
                 *first = sample;
             }
         }
-        let firsts = firsts.into_values().filter(|first| self.is_due(Which::Steady, first));
+        let firsts = firsts.into_values().filter(|first| self.is_due(RunPart::Steady, first));
         let mut counts = ArrivalCounts::default();
         for first in firsts {
             counts.scheduled += 1;

@@ -23,7 +23,7 @@ type IdleSample = (u32, Option<u32>);
 
 /// The server's messages on a connection, in order.
 #[derive(Debug, Default)]
-struct Came {
+struct ServerMessages {
     answers: Vec<ServerMessage>,
     /// Messages before this were used up.
     from: usize,
@@ -93,8 +93,8 @@ pub(crate) fn settled(
 }
 
 /// The server's messages of each WebSocket.
-fn came(capture: &Capture) -> BTreeMap<u32, Came> {
-    let mut came: BTreeMap<u32, Came> = BTreeMap::new();
+fn came(capture: &Capture) -> BTreeMap<u32, ServerMessages> {
+    let mut came: BTreeMap<u32, ServerMessages> = BTreeMap::new();
     for transaction in &capture.transactions {
         let Some(message) = &transaction.message else { continue };
         let of_connection = came.entry(transaction.connection).or_default();
@@ -107,7 +107,7 @@ fn came(capture: &Capture) -> BTreeMap<u32, Came> {
     came
 }
 
-impl Came {
+impl ServerMessages {
     /// Takes the message that the sample waited for, of those that began at `from` or later, a Close or none:
     /// the nearest of its length, else one of its length that was handed on late, or the nearest of all.
     fn take(
@@ -178,7 +178,7 @@ fn is_as_long(sample: &Sample, answer: &ServerMessage) -> bool {
     (answer.body_bytes, answer.reply_bytes) == (sample.body_bytes, sample.reply_bytes)
 }
 
-fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, frame: &Frame) {
+fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut ServerMessages, frame: &Frame) {
     let Some(message) = &transaction.message else { return };
     if matches!(transaction.state, TransactionState::Lossy | TransactionState::NotHttp) {
         return;
@@ -216,12 +216,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// Messages of these lengths that came so many milliseconds after the start.
-    fn came(messages: &[(u64, u64)]) -> Came {
+    fn came(messages: &[(u64, u64)]) -> ServerMessages {
         let answer = |(at_ms, bytes): &(u64, u64)| {
             let at = UnixNs(at_ms * MS);
             ServerMessage { first: at, last: at, body_bytes: *bytes, reply_bytes: bytes + 2, is_close: false }
         };
-        Came { answers: messages.iter().map(answer).collect(), ..Came::default() }
+        ServerMessages { answers: messages.iter().map(answer).collect(), ..ServerMessages::default() }
     }
 
     fn sample(due_ms: u64, done_ms: u64, bytes: u64) -> Sample {
@@ -230,7 +230,7 @@ mod tests {
         Sample { due, done, body_bytes: bytes, reply_bytes: bytes + 2, outcome: Outcome::Ok, ..Sample::EMPTY }
     }
 
-    fn takes(came: &mut Came, sample: &Sample) -> Option<u64> {
+    fn takes(came: &mut ServerMessages, sample: &Sample) -> Option<u64> {
         came.take(sample, &Frame::exact(0), (i64::MIN, false)).map(|answer| answer.last.0 / MS)
     }
 

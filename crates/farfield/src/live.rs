@@ -59,7 +59,7 @@ impl LiveView {
         let ended = Arc::new(AtomicBool::new(false));
         let (leaving, left) = channel();
         let view = View::new(RunFacts::of(settings), std::env::var_os("NO_COLOR").is_none());
-        let flags = Flags { ended: Arc::clone(&ended), stop: Arc::clone(stop) };
+        let flags = RunSignals { ended: Arc::clone(&ended), stop: Arc::clone(stop) };
         let spawned = thread::Builder::new().name("live view".to_owned()).spawn(move || {
             show(screen, view, &to_draw, &flags);
             drop(leaving);
@@ -92,13 +92,13 @@ fn suits() -> bool {
 }
 
 /// Flags that the run has ended, and that it is to end.
-struct Flags {
+struct RunSignals {
     ended: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
 }
 
 /// Draws until the run has ended, or the terminal is gone.
-fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: &Flags) {
+fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: &RunSignals) {
     // Where it cannot be lowered, the view still yields to workers as any thread does.
     let _ = processors::set_background();
     let clock = Clock::starting_in(Duration::ZERO);

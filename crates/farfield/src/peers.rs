@@ -43,7 +43,7 @@ pub enum Remedy {
 }
 
 /// The meaning of a word of another program.
-enum Meaning {
+enum Translation {
     /// A flag with the same value.
     Flag(&'static str),
     /// Words with the value in place of `{}`, and without one where there is none.
@@ -56,10 +56,10 @@ enum Meaning {
     Sentence(&'static str),
 }
 
-use Meaning::{Always, Flag, Header, Sentence};
+use Translation::{Always, Flag, Header, Sentence};
 
 /// The words, each with its meaning.
-const MEANINGS: &[(&str, Meaning)] = &[
+const MEANINGS: &[(&str, Translation)] = &[
     // oha, hey
     ("-z", Flag("--duration")),
     ("--run-time", Flag("--duration")),
@@ -80,21 +80,21 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("--warm-up-time", Flag("--warm-up")),
     ("--warmup", Flag("--warm-up")),
     ("--http-version", Flag("--http")),
-    ("--http1.1", Meaning::Words(&["--http=1.1"])),
-    ("--http2", Meaning::Words(&["--http=2"])),
-    ("--h2", Meaning::Words(&["--http=2"])),
-    ("--http3", Meaning::Words(&["--http=3"])),
-    ("--no-keepalive", Meaning::Words(&["--policy=one-request"])),
-    ("--disable-keepalive", Meaning::Words(&["--policy=one-request"])),
-    ("--no-tui", Meaning::Words(&["--plain"])),
-    ("--headless", Meaning::Words(&["--plain"])),
+    ("--http1.1", Translation::Words(&["--http=1.1"])),
+    ("--http2", Translation::Words(&["--http=2"])),
+    ("--h2", Translation::Words(&["--http=2"])),
+    ("--http3", Translation::Words(&["--http=3"])),
+    ("--no-keepalive", Translation::Words(&["--policy=one-request"])),
+    ("--disable-keepalive", Translation::Words(&["--policy=one-request"])),
+    ("--no-tui", Translation::Words(&["--plain"])),
+    ("--headless", Translation::Words(&["--plain"])),
     ("--accept", Header("Accept: {}")),
     ("--content-type", Header("Content-Type: {}")),
     ("--user-agent", Header("User-Agent: {}")),
     ("--cookie", Header("Cookie: {}")),
     ("-C", Header("Cookie: {}")),
     ("-T", Header("Content-Type: {}")),
-    ("--disable-compression", Meaning::Words(&["--header=Accept-Encoding: identity"])),
+    ("--disable-compression", Translation::Words(&["--header=Accept-Encoding: identity"])),
     ("--latency", Always),
     ("--latencies", Always),
     ("-l", Always),
@@ -292,7 +292,7 @@ fn in_place(words: &[OsString], texts: &[&str], refused: &str) -> Remedy {
         (Header(field), None) => {
             Remedy::Sentence(format!("`{refused}` needs a value: -H '{field}'").replace("{}", "…"))
         }
-        (Meaning::Words(new), _) => put(new.iter().map(|word| (*word).to_owned()).collect(), 1),
+        (Translation::Words(new), _) => put(new.iter().map(|word| (*word).to_owned()).collect(), 1),
         (Always, _) => put(Vec::new(), 1),
         (Sentence(text), _) => sentence(text),
     }

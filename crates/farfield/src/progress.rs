@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The display of a run's progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ProgressDisplay {
     /// The live view, where there is a terminal for it, and otherwise lines.
     Live,
     /// One line a second.
@@ -31,7 +31,7 @@ pub enum Shown {
 /// The receivers of a run's figures while it goes on.
 #[derive(Debug)]
 pub struct Watch {
-    pub shown: Shown,
+    pub shown: ProgressDisplay,
     pub metrics: MetricsTargets,
     /// Standard output gets them as lines of JSON.
     pub figures: bool,
@@ -43,8 +43,8 @@ pub struct Watch {
     pub member: Option<Arc<Member>>,
 }
 
-impl From<Shown> for Watch {
-    fn from(shown: Shown) -> Watch {
+impl From<ProgressDisplay> for Watch {
+    fn from(shown: ProgressDisplay) -> Watch {
         Watch {
             shown,
             metrics: MetricsTargets::default(),
@@ -58,14 +58,14 @@ impl From<Shown> for Watch {
 
 /// The progress of a run.
 pub struct Progress {
-    screen: Screen,
+    screen: ProgressOutput,
     exporter: Option<Exporter>,
     figures: Option<FigureLines>,
     page: Option<RunPage>,
     member: Option<Arc<Member>>,
 }
 
-enum Screen {
+enum ProgressOutput {
     Live(LiveView),
     Lines(Lines),
     Nothing,
@@ -81,7 +81,7 @@ impl Progress {
     ) -> Result<Progress, Problem> {
         let exporter = Exporter::begin(watch.metrics, settings, directory)?;
         if let Some(address) = exporter.as_ref().and_then(Exporter::address)
-            && watch.shown != Shown::Nothing
+            && watch.shown != ProgressDisplay::Nothing
         {
             output::put_error(format_args!("farfield: metrics at http://{address}/metrics\n"));
         }
@@ -96,11 +96,11 @@ impl Progress {
             output::put_error(format_args!("farfield: the run is shown at {url}\n"));
             page = Some(begun);
         }
-        let live = if watch.shown == Shown::Live { LiveView::begin(settings, stop) } else { None };
+        let live = if watch.shown == ProgressDisplay::Live { LiveView::begin(settings, stop) } else { None };
         let screen = match live {
-            Some(live) => Screen::Live(live),
-            None if watch.shown == Shown::Nothing => Screen::Nothing,
-            None => Screen::Lines(Lines::new(settings)),
+            Some(live) => ProgressOutput::Live(live),
+            None if watch.shown == ProgressDisplay::Nothing => ProgressOutput::Nothing,
+            None => ProgressOutput::Lines(Lines::new(settings)),
         };
         Ok(Progress { screen, exporter, figures, page, member: watch.member })
     }
@@ -108,10 +108,10 @@ impl Progress {
     /// Shows how far the run has come; called once a second, and at its end.
     pub fn update(&mut self, run: &farfield_engine::Progress<'_>) {
         match &mut self.screen {
-            Screen::Live(live) => live.update(run),
+            ProgressOutput::Live(live) => live.update(run),
             // The last one comes with the result, which is printed anyway.
-            Screen::Lines(lines) if !run.ended => lines.print(run),
-            Screen::Lines(_) | Screen::Nothing => {}
+            ProgressOutput::Lines(lines) if !run.ended => lines.print(run),
+            ProgressOutput::Lines(_) | ProgressOutput::Nothing => {}
         }
         if let Some(exporter) = &mut self.exporter {
             exporter.update(run);
@@ -130,9 +130,9 @@ impl Progress {
     /// The run is over: what is printed next is on a line of its own.
     pub fn end(self) {
         match self.screen {
-            Screen::Live(live) => live.end(),
-            Screen::Lines(lines) => lines.end(),
-            Screen::Nothing => {}
+            ProgressOutput::Live(live) => live.end(),
+            ProgressOutput::Lines(lines) => lines.end(),
+            ProgressOutput::Nothing => {}
         }
         for sentence in self.exporter.map(Exporter::end).unwrap_or_default() {
             output::put_error(format_args!("warning: {sentence}\n"));

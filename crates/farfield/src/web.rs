@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::{Semaphore, oneshot};
-use work::{Bounds, Lanes, Work};
+use work::{LaneLimits, Lanes, Work};
 
 /// The longest body of a request.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -264,7 +264,7 @@ impl Server {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (stop, stopped) = oneshot::channel();
-        let bounds = Bounds::default();
+        let bounds = LaneLimits::default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(bounds.threads_of_all())

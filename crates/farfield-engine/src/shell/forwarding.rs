@@ -42,7 +42,7 @@ pub(crate) struct Forwarding {
     /// Counters for others to look at meanwhile.
     seen: Option<Arc<ForwardingCounts>>,
     clock: Clock,
-    alarm: WakeMargin,
+    margin: WakeMargin,
     /// The thread never sleeps.
     polls: bool,
     real_time: bool,
@@ -96,7 +96,7 @@ impl Forwarding {
             targets: Vec::new(),
             seen: None,
             clock,
-            alarm: WakeMargin::default(),
+            margin: WakeMargin::default(),
             polls: false,
             real_time: false,
             forwarded: Forwarded::default(),
@@ -262,19 +262,19 @@ impl Forwarding {
     fn sleep(&mut self, breaks: &mut Breaks) {
         let now = self.clock.now();
         let wait = self.router.next_at().map_or(SLEEP_MAX, |next| next.since(now).min(SLEEP_MAX));
-        if self.polls || wait <= self.alarm.ahead {
+        if self.polls || wait <= self.margin.ahead {
             return;
         }
-        let until = now + (wait - self.alarm.ahead);
+        let until = now + (wait - self.margin.ahead);
         let servers = self.servers.iter().map(|(_, port)| port);
         let ends = self.programs.iter().map(|(_, port)| port).chain(servers);
         let mut listened: SmallVec<[PollFd<'_>; 8]> =
             ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)).collect();
         // If interrupted, the loop goes on.
-        let heard = poll(&mut listened, Some(&timespec(wait - self.alarm.ahead)));
+        let heard = poll(&mut listened, Some(&timespec(wait - self.margin.ahead)));
         let woken = self.clock.now();
         if heard == Ok(0) {
-            self.alarm.woke(woken.since(until));
+            self.margin.woke(woken.since(until));
         }
         breaks.slept(now, woken);
     }
@@ -311,14 +311,14 @@ mod tests {
 
     #[test]
     fn the_alarm_follows_how_long_waking_takes() {
-        let mut alarm = WakeMargin::default();
-        alarm.woke(Duration::from_us(120));
-        assert_eq!(alarm.ahead, Duration::from_us(120));
-        alarm.woke(Duration::from_us(56));
-        assert_eq!(alarm.ahead, Duration::from_us(118));
-        alarm.woke(Duration::from_ms(9));
-        assert_eq!(alarm.ahead, WakeMargin::AHEAD_MAX);
-        (0..500).for_each(|_| alarm.woke(Duration::ZERO));
-        assert_eq!(alarm.ahead, WakeMargin::AHEAD_MIN);
+        let mut margin = WakeMargin::default();
+        margin.woke(Duration::from_us(120));
+        assert_eq!(margin.ahead, Duration::from_us(120));
+        margin.woke(Duration::from_us(56));
+        assert_eq!(margin.ahead, Duration::from_us(118));
+        margin.woke(Duration::from_ms(9));
+        assert_eq!(margin.ahead, WakeMargin::AHEAD_MAX);
+        (0..500).for_each(|_| margin.woke(Duration::ZERO));
+        assert_eq!(margin.ahead, WakeMargin::AHEAD_MIN);
     }
 }

@@ -3,7 +3,7 @@
 use crate::scene::*;
 use farfield_http::http2::{Limits, Settings, StreamError};
 use farfield_testkit::properties::http2::{
-    ClientRequests, ConnectionReading, Seen, of_blocks, of_frames, read_however_cut,
+    ClientRequests, ConnectionEvent, ConnectionReading, of_blocks, of_frames, read_however_cut,
 };
 use farfield_testkit::properties::replies::TIGHT;
 use proptest::collection::vec;
@@ -74,8 +74,12 @@ proptest! {
             prop_assert_eq!(body_of(&reading, stream), Some((reply.status, reply.body.clone())));
             // All bytes of its frames are counted.
             let reply_bytes = reply.frames(stream).concat().len() as u64;
-            let is_counted = |event: &Seen| {
-                matches!(event, Seen::Done(id, done) if id.number() == stream && done.reply_bytes == reply_bytes)
+            let is_counted = |event: &ConnectionEvent| {
+                matches!(
+                    event,
+                    ConnectionEvent::Done(id, done)
+                        if id.number() == stream && done.reply_bytes == reply_bytes
+                )
             };
             prop_assert!(reading.events.iter().any(is_counted), "{} bytes: {:?}", reply_bytes, reading.events);
         }
@@ -89,8 +93,9 @@ proptest! {
         let bytes = [vec![settings(&[])], frames, vec![rst_stream(1, 2)], reply.frames(3)].concat().concat();
         let reading = read_however_cut(&bytes, &asked(2, Limits::default()), 7);
         prop_assert_eq!(reading.wrong, None);
-        let failed = reading.events.iter().filter(|event| matches!(event, Seen::Failed(_, _, StreamError::Reset(_))));
-        prop_assert_eq!(failed.count(), 1);
+        let is_reset =
+            |event: &&ConnectionEvent| matches!(event, ConnectionEvent::Failed(_, _, StreamError::Reset(_)));
+        prop_assert_eq!(reading.events.iter().filter(is_reset).count(), 1);
         prop_assert_eq!(body_of(&reading, 3), Some((reply.status, reply.body)));
     }
 }
@@ -100,8 +105,8 @@ fn body_of(reading: &ConnectionReading, stream: u32) -> Option<(u16, Vec<u8>)> {
     let mut body = Vec::new();
     for event in &reading.events {
         match event {
-            Seen::Body(id, bytes) if id.number() == stream => body.extend_from_slice(bytes),
-            Seen::Done(id, reply) if id.number() == stream => return Some((reply.status, body)),
+            ConnectionEvent::Body(id, bytes) if id.number() == stream => body.extend_from_slice(bytes),
+            ConnectionEvent::Done(id, reply) if id.number() == stream => return Some((reply.status, body)),
             _ => {}
         }
     }

@@ -24,7 +24,7 @@
 //! the run is long. A rate is refused where its spectrum rises to zero as that of self-similar arrivals does:
 //! their mean is uncertain in a way that no part of a run shows.
 
-use super::Span;
+use super::BatchSpan;
 use super::times::TimeBatches;
 use crate::beta;
 use crate::quantile::Quantile;
@@ -113,30 +113,33 @@ fn two_digits_up(number: f64) -> u64 {
 }
 
 /// A series of one number a batch, whose mean was taken off.
-pub(super) struct Series {
+pub(super) struct ResidualSeries {
     residuals: Vec<f64>,
-    span: Span,
+    span: BatchSpan,
 }
 
-impl Series {
+impl ResidualSeries {
     /// Of the counts of events.
-    pub fn of_counts(counts: &[f64], span: Span) -> Result<Series, NoInterval> {
+    pub fn of_counts(counts: &[f64], span: BatchSpan) -> Result<ResidualSeries, NoInterval> {
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
-        Series::of(counts.iter().map(|count| count - mean).collect(), span)
+        ResidualSeries::of(counts.iter().map(|count| count - mean).collect(), span)
     }
 
     /// Of the residuals of the ratio of two sums over batches.
-    fn of_ratio(above: &[f64], below: &[f64], span: Span) -> Result<Series, NoInterval> {
+    fn of_ratio(above: &[f64], below: &[f64], span: BatchSpan) -> Result<ResidualSeries, NoInterval> {
         let sum: f64 = below.iter().sum();
         let ratio = if sum > 0.0 { above.iter().sum::<f64>() / sum } else { 0.0 };
-        Series::of(above.iter().zip(below).map(|(above, below)| above - ratio * below).collect(), span)
+        ResidualSeries::of(
+            above.iter().zip(below).map(|(above, below)| above - ratio * below).collect(),
+            span,
+        )
     }
 
-    fn of(residuals: Vec<f64>, span: Span) -> Result<Series, NoInterval> {
+    fn of(residuals: Vec<f64>, span: BatchSpan) -> Result<ResidualSeries, NoInterval> {
         if residuals.len() < VALUES_MIN {
             return Err(NoInterval::because(NoIntervalReason::TooShort));
         }
-        Ok(Series { residuals, span })
+        Ok(ResidualSeries { residuals, span })
     }
 
     /// The variance of the sum over the measured part, by the spectrum at zero.
@@ -174,7 +177,7 @@ impl Series {
 /// The intervals of one kind of time.
 pub struct TimeIntervals<'a> {
     times: &'a TimeBatches,
-    span: Span,
+    span: BatchSpan,
     counts: Vec<f64>,
     /// The number of times up to the end of each bin.
     cumulated: Vec<u64>,
@@ -185,7 +188,7 @@ pub struct TimeIntervals<'a> {
 }
 
 impl<'a> TimeIntervals<'a> {
-    pub(super) fn new(times: &'a TimeBatches, span: Span) -> Result<TimeIntervals<'a>, NoInterval> {
+    pub(super) fn new(times: &'a TimeBatches, span: BatchSpan) -> Result<TimeIntervals<'a>, NoInterval> {
         let cumulated = times.cumulated();
         let count = cumulated.last().copied().unwrap_or(0);
         let counts = times.counts(span.whole);
@@ -241,7 +244,7 @@ impl<'a> TimeIntervals<'a> {
 
     /// The residuals at the end of a bin nearest to the percentile, and the share of times up to there; none
     /// if all times lie in one bin.
-    fn at(&self, quantile: Quantile) -> Result<Option<(Series, f64)>, NoInterval> {
+    fn at(&self, quantile: Quantile) -> Result<Option<(ResidualSeries, f64)>, NoInterval> {
         if self.span.whole < VALUES_MIN {
             return Err(NoInterval::because(NoIntervalReason::TooShort));
         }
@@ -260,11 +263,11 @@ impl<'a> TimeIntervals<'a> {
         let nearest = if distance(&bin) < distance(&(bin + 1)) { bin } else { bin + 1 };
         let bins = nearest.clamp(1, self.cumulated.len() - 1);
         let up_to = self.times.counts_below(bins, self.span.whole);
-        Ok(Some((Series::of_ratio(&up_to, &self.counts, self.span)?, share(bins))))
+        Ok(Some((ResidualSeries::of_ratio(&up_to, &self.counts, self.span)?, share(bins))))
     }
 
-    fn mean_series(&self) -> Result<Series, NoInterval> {
-        Series::of_ratio(&self.times.sums(self.span.whole), &self.counts, self.span)
+    fn mean_series(&self) -> Result<ResidualSeries, NoInterval> {
+        ResidualSeries::of_ratio(&self.times.sums(self.span.whole), &self.counts, self.span)
     }
 }
 
@@ -274,7 +277,7 @@ pub(super) fn share(
     due: &[f64],
     failures: u64,
     requests: u64,
-    span: Span,
+    span: BatchSpan,
 ) -> Result<[f64; 2], NoInterval> {
     if requests == 0 {
         return Err(NoInterval::because(NoIntervalReason::TooFew));
@@ -282,7 +285,7 @@ pub(super) fn share(
     let (n, p) = (requests as f64, failures as f64 / requests as f64);
     let varies = failures > 0 && failures < requests;
     let worth = if varies {
-        let variance = Series::of_ratio(failed, due, span)?.variance();
+        let variance = ResidualSeries::of_ratio(failed, due, span)?.variance();
         let design_effect = variance / (n * p * (1.0 - p));
         // Few failures say little about their correlation: at least that of independent ones.
         let few = n * p.min(1.0 - p) / design_effect.max(1.0) < BEYOND_MIN;

@@ -1,6 +1,6 @@
 //! The conditions under which something has given out, and their words.
 
-use super::readings::{ConditionPeriod, Readings, Values, at, held, max_from, mean_from, sum};
+use super::readings::{ConditionPeriod, ExaminedSeries, Values, at, held, max_from, mean_from, sum};
 use super::{BottleneckCause, Exhausted};
 use crate::monitor::{SeriesName, SeriesSource, metric};
 
@@ -29,7 +29,7 @@ const SWAP_IN: f64 = 1_048_576.0;
 const DROPS: f64 = 0.01;
 
 /// All that gave out.
-pub(super) fn all(readings: &Readings<'_>, workers_poll: bool) -> Vec<Exhausted> {
+pub(super) fn all(readings: &ExaminedSeries<'_>, workers_poll: bool) -> Vec<Exhausted> {
     let mut found = Vec::new();
     for tier in readings.tiers() {
         found.extend(cpu_of_tier(readings, tier));
@@ -74,11 +74,11 @@ impl Exhausted {
     }
 }
 
-fn cpu(readings: &Readings<'_>, name: &SeriesName) -> Values {
+fn cpu(readings: &ExaminedSeries<'_>, name: &SeriesName) -> Values {
     sum(readings.beside(name, metric::CPU_USER), readings.beside(name, metric::CPU_SYSTEM))
 }
 
-fn cpu_of(readings: &Readings<'_>, tier: &str) -> Values {
+fn cpu_of(readings: &ExaminedSeries<'_>, tier: &str) -> Values {
     sum(readings.of_tier(tier, metric::CPU_USER), readings.of_tier(tier, metric::CPU_SYSTEM))
 }
 
@@ -96,7 +96,7 @@ fn percent(share: f64) -> String {
 
 /// The processors that a tier may use: filled by it, filled by it and the kernel's work for it, or its quota
 /// used up.
-fn cpu_of_tier(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn cpu_of_tier(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let used = cpu_of(readings, tier);
     let limits = readings.of_tier(tier, metric::CPU_LIMIT)?;
     let limit = limits.values().copied().next_back().filter(|limit| *limit > 0.0)?;
@@ -133,7 +133,7 @@ fn cpu_of_tier(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 }
 
 /// Processes of one thread that use one processor fully, where there are more.
-fn cpu_of_processes(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn cpu_of_processes(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let limit = readings.of_tier(tier, metric::CPU_LIMIT).and_then(|limit| limit.values().next_back());
     if limit.is_none_or(|limit| *limit <= 1.0) {
         return None;
@@ -162,7 +162,7 @@ fn cpu_of_processes(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 }
 
 /// Processor time of the machine, with what a hypervisor took of it.
-fn cpu_of_machine(readings: &Readings<'_>) -> Values {
+fn cpu_of_machine(readings: &ExaminedSeries<'_>) -> Values {
     let of = |metric| readings.only(SeriesSource::Machine, metric);
     let used = sum(of(metric::CPU_USER), of(metric::CPU_SYSTEM));
     match of(metric::CPU_STEAL) {
@@ -172,7 +172,7 @@ fn cpu_of_machine(readings: &Readings<'_>) -> Values {
 }
 
 /// All processors of the machine are busy, at least half of them with the tiers and farfield.
-fn machine_cpu(readings: &Readings<'_>) -> Option<Exhausted> {
+fn machine_cpu(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let used = cpu_of_machine(readings);
     let number = at(readings.only(SeriesSource::Machine, metric::PROCESSORS)?, u64::MAX)?;
     let own = sum(
@@ -200,7 +200,7 @@ fn machine_cpu(readings: &Readings<'_>) -> Option<Exhausted> {
 }
 
 /// The first worker of the generator whose processor is full.
-fn generator(readings: &Readings<'_>) -> Option<Exhausted> {
+fn generator(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let workers = readings.each(SeriesSource::Thread, metric::CPU_USER);
     let workers = workers.filter(|(name, _)| name.name.starts_with("worker"));
     let full = workers.filter_map(|(name, _)| {
@@ -221,7 +221,7 @@ fn mebibytes(bytes: f64) -> String {
     format!("{:.0} MiB", bytes / 1_048_576.0)
 }
 
-fn group_memory(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn group_memory(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let used = readings.of_tier(tier, metric::GROUP_MEMORY)?;
     let limit = at(readings.of_tier(tier, metric::GROUP_MEMORY_LIMIT)?, u64::MAX)?;
     let held = held(used, |_, used| used >= BUSY * limit)?;
@@ -234,7 +234,7 @@ fn group_memory(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     )))
 }
 
-fn machine_memory(readings: &Readings<'_>) -> Option<Exhausted> {
+fn machine_memory(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let available = readings.only(SeriesSource::Machine, metric::MEMORY_AVAILABLE)?;
     let total = at(readings.only(SeriesSource::Machine, metric::MEMORY_TOTAL)?, u64::MAX)?;
     let held = held(available, |_, available| available < MEMORY * total)?;
@@ -247,7 +247,7 @@ fn machine_memory(readings: &Readings<'_>) -> Option<Exhausted> {
     )))
 }
 
-fn swap(readings: &Readings<'_>) -> Option<Exhausted> {
+fn swap(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let read = readings.only(SeriesSource::Machine, metric::SWAP_IN)?;
     let held = held(read, |_, bytes| bytes >= SWAP_IN)?;
     let value = max_from(read, held.second);
@@ -259,7 +259,7 @@ fn swap(readings: &Readings<'_>) -> Option<Exhausted> {
 }
 
 /// The first process of a tier that has no descriptors left.
-fn descriptors(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn descriptors(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let of_tier =
         readings.each(SeriesSource::Process, metric::DESCRIPTORS).filter(|(name, _)| name.tier == tier);
     let full = of_tier.filter_map(|(name, open)| {
@@ -278,7 +278,7 @@ fn descriptors(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
     )))
 }
 
-fn disks(readings: &Readings<'_>) -> Option<Exhausted> {
+fn disks(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let full = readings.each(SeriesSource::Disk, metric::BUSY).filter_map(|(name, busy)| {
         let held = held(busy, |_, busy| busy >= BUSY)?;
         Some((held, name, mean_from(busy, held.second)))
@@ -293,7 +293,7 @@ fn disks(readings: &Readings<'_>) -> Option<Exhausted> {
 }
 
 /// An interface that carries all it can or drops packets, or TCP without memory.
-fn network(readings: &Readings<'_>) -> Option<Exhausted> {
+fn network(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let directions = [
         (metric::RECEIVED_BYTES, metric::RECEIVED_PACKETS, metric::RECEIVE_DROPS),
         (metric::SENT_BYTES, metric::SENT_PACKETS, metric::SEND_DROPS),
@@ -334,7 +334,7 @@ fn network(readings: &Readings<'_>) -> Option<Exhausted> {
 
 /// Receive buffers of UDP sockets that are full: whoever reads them is too slow, and what is dropped looks
 /// like a loss of the network's.
-fn udp_buffers(readings: &Readings<'_>) -> Option<Exhausted> {
+fn udp_buffers(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let errors = |metric| readings.only(SeriesSource::Network, metric);
     let dropped = sum(errors(metric::UDP_BUFFER_ERRORS), errors(metric::UDP6_BUFFER_ERRORS));
     let held = held(&dropped, |_, dropped| dropped > 0.0)?;
@@ -345,7 +345,7 @@ fn udp_buffers(readings: &Readings<'_>) -> Option<Exhausted> {
     )))
 }
 
-fn tcp_memory(readings: &Readings<'_>) -> Option<Exhausted> {
+fn tcp_memory(readings: &ExaminedSeries<'_>) -> Option<Exhausted> {
     let pressures = readings.only(SeriesSource::Network, metric::TCP_MEMORY_PRESSURES)?;
     let held = held(pressures, |_, pressures| pressures > 0.0)?;
     Some(
@@ -356,7 +356,7 @@ fn tcp_memory(readings: &Readings<'_>) -> Option<Exhausted> {
 
 /// A tier whose processes and threads are as many as they will be, and leave connections in the accept queue
 /// although its processors are not full.
-fn workers(readings: &Readings<'_>, found: &[Exhausted]) -> Option<Exhausted> {
+fn workers(readings: &ExaminedSeries<'_>, found: &[Exhausted]) -> Option<Exhausted> {
     let explained = [
         BottleneckCause::Cpu,
         BottleneckCause::MachineCpu,
@@ -398,7 +398,7 @@ fn workers(readings: &Readings<'_>, found: &[Exhausted]) -> Option<Exhausted> {
 }
 
 /// A tier that counts its workers itself, as Apache does, and has none that is idle.
-fn workers_by_count(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn workers_by_count(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let idle = readings.of_tier(tier, metric::WORKERS_IDLE)?;
     let busy = readings.of_tier(tier, metric::WORKERS_BUSY)?;
     let held = held(idle, |_, idle| idle < 1.0)?;
@@ -408,7 +408,7 @@ fn workers_by_count(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
 }
 
 /// A tier on another machine, of which overflows are known but no accept queue.
-fn overflows_of_tier(readings: &Readings<'_>, tier: &str) -> Option<Exhausted> {
+fn overflows_of_tier(readings: &ExaminedSeries<'_>, tier: &str) -> Option<Exhausted> {
     let overflows = readings.of_tier(tier, metric::LISTEN_OVERFLOWS)?;
     let held = held(overflows, |_, overflows| overflows > 0.0)?;
     let value = mean_from(overflows, held.second);
@@ -424,7 +424,7 @@ fn is_full(waiting: f64, limit: Option<f64>) -> bool {
 }
 
 /// Accept queues that are full, or overflow, in a row.
-fn accept_queues(readings: &Readings<'_>) -> Vec<Exhausted> {
+fn accept_queues(readings: &ExaminedSeries<'_>) -> Vec<Exhausted> {
     let overflows = readings.only(SeriesSource::Network, metric::LISTEN_OVERFLOWS);
     let overflowed = |second: u64| {
         overflows.and_then(|overflows| overflows.get(&second)).is_some_and(|count| *count > 0.0)
@@ -449,7 +449,7 @@ fn accept_queues(readings: &Readings<'_>) -> Vec<Exhausted> {
 }
 
 /// The remark that an accept queue overflowed, but not for long enough to have given out.
-pub(super) fn brief_overflows(readings: &Readings<'_>, found: &[Exhausted]) -> Option<String> {
+pub(super) fn brief_overflows(readings: &ExaminedSeries<'_>, found: &[Exhausted]) -> Option<String> {
     if found.iter().any(|one| one.cause == BottleneckCause::AcceptQueue) {
         return None;
     }
@@ -466,7 +466,7 @@ pub(super) fn brief_overflows(readings: &Readings<'_>, found: &[Exhausted]) -> O
 
 /// The sentence that nothing gave out, with the most that was used of each tier's processors and queues: a
 /// line on a terminal, where there is one tier with one listener.
-pub(super) fn nothing_in_words(readings: &Readings<'_>) -> String {
+pub(super) fn nothing_in_words(readings: &ExaminedSeries<'_>) -> String {
     let mut parts: Vec<String> = readings
         .tiers()
         .into_iter()

@@ -10,7 +10,7 @@ const IN_A_ROW: usize = 3;
 pub(super) type Values = BTreeMap<u64, f64>;
 
 /// All series of the examined seconds.
-pub(super) struct Readings<'a> {
+pub(super) struct ExaminedSeries<'a> {
     series: Vec<(&'a SeriesName, Values)>,
 }
 
@@ -23,14 +23,14 @@ pub(super) struct ConditionPeriod {
     pub readings: u64,
 }
 
-impl<'a> Readings<'a> {
+impl<'a> ExaminedSeries<'a> {
     /// The numbers of seconds below `until`.
-    pub fn of(log: &'a MonitorLog, until: u64) -> Readings<'a> {
+    pub fn of(log: &'a MonitorLog, until: u64) -> ExaminedSeries<'a> {
         let values = log.by_series();
         let series = log.names().zip(values).map(|((_, name), values)| {
             (name, values.into_iter().filter(|(second, _)| *second < until).collect())
         });
-        Readings { series: series.collect() }
+        ExaminedSeries { series: series.collect() }
     }
 
     /// The number of seconds in which something of a server was read.

@@ -78,9 +78,9 @@ impl Readings {
 
 /// Bits of the numbers of a reading, by series, that the next reading's are compared with.
 #[derive(Default)]
-struct Before(Vec<u64>);
+struct PreviousReading(Vec<u64>);
 
-impl Before {
+impl PreviousReading {
     /// The place of a series; zero where it has had no number.
     fn of(&mut self, series: SeriesId) -> &mut u64 {
         let at = series.0 as usize;
@@ -95,7 +95,7 @@ impl Before {
 /// behind the series before, and its bits.
 fn encode(readings: &[Arc<MonitorReading>]) -> Arc<[u8]> {
     let mut bytes = Vec::new();
-    let mut before = Before::default();
+    let mut before = PreviousReading::default();
     for reading in readings {
         varint::put(&mut bytes, reading.second);
         varint::put(&mut bytes, reading.at.as_ns());
@@ -115,7 +115,7 @@ fn encode(readings: &[Arc<MonitorReading>]) -> Arc<[u8]> {
 }
 
 fn decode(mut bytes: &[u8], mut take: impl FnMut(&MonitorReading)) {
-    let mut before = Before::default();
+    let mut before = PreviousReading::default();
     let mut reading = MonitorReading::default();
     while !bytes.is_empty() {
         reading.second = varint::take(&mut bytes);

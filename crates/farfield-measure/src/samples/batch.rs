@@ -60,7 +60,7 @@ struct Optional<T> {
 }
 
 /// A batch as pages: one for each column, at the byte range in the metadata.
-pub(super) struct Pages {
+pub(super) struct EncodedBatch {
     pub(super) bytes: Vec<u8>,
     pub(super) metadata: RowGroupMetaDataPtr,
 }
@@ -245,7 +245,7 @@ impl Encoder {
     }
 
     /// Encodes `batch` into `buffer`, whose content it replaces.
-    pub(super) fn encode(&mut self, batch: &Batch, mut buffer: Vec<u8>) -> Result<Pages> {
+    pub(super) fn encode(&mut self, batch: &Batch, mut buffer: Vec<u8>) -> Result<EncodedBatch> {
         let name = |outcome: &Outcome| self.names[usize::from(outcome.code())].clone();
         self.outcome.clear();
         self.outcome.extend(batch.outcome.iter().map(name));
@@ -287,7 +287,7 @@ impl Encoder {
         }
         put::<Int32Type>(&mut columns, pause, &batch.host)?;
         let metadata = columns.close()?;
-        Ok(Pages { bytes: sink.into_inner()?, metadata })
+        Ok(EncodedBatch { bytes: sink.into_inner()?, metadata })
     }
 }
 

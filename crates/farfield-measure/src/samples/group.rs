@@ -4,7 +4,7 @@
 //! So batches are encoded once, as they fill, and a row group is the mere concatenation of their pages,
 //! which can be put into the file at any time, together with a batch that has only begun.
 
-use super::batch::Pages;
+use super::batch::EncodedBatch;
 use parquet::errors::Result;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData, RowGroupMetaDataPtr};
 
@@ -40,7 +40,7 @@ impl RowGroup {
     }
 
     /// Takes the pages of one more batch. `pause` is called between pieces of work.
-    pub(super) fn absorb(&mut self, pages: &Pages, pause: &dyn Fn()) {
+    pub(super) fn absorb(&mut self, pages: &EncodedBatch, pause: &dyn Fn()) {
         self.columns.resize_with(pages.metadata.num_columns(), ColumnPages::default);
         for (column, chunk) in self.columns.iter_mut().zip(pages.metadata.columns()) {
             let (start, length) = chunk.byte_range();

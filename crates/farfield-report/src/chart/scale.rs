@@ -6,7 +6,7 @@
 /// A map from numbers to positions on the sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    spacing: Spacing,
+    spacing: TickStep,
     /// Ticks besides the first.
     steps: u32,
     /// Position of the first tick.
@@ -17,7 +17,7 @@ pub struct Scale {
 
 /// The step from tick to tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Spacing {
+enum TickStep {
     /// `step` more, from `first` steps on.
     Linear { first: f64, step: f64 },
     /// `step` doublings, from `least` on.
@@ -55,7 +55,7 @@ impl Scale {
         let round = [1.0, 2.0, 5.0, 10.0].map(|round| round * decade);
         let step = round.into_iter().find(enough).unwrap_or(20.0 * decade);
         let steps = (last(step) - first(step)) as u32;
-        Scale { spacing: Spacing::Linear { first: first(step), step }, steps, from, to }
+        Scale { spacing: TickStep::Linear { first: first(step), step }, steps, from, to }
     }
 
     /// A scale by powers of two from `least`, which must be above 0, to at least `most`.
@@ -64,7 +64,7 @@ impl Scale {
         let doublings = (most / least).log2().max(1.0);
         let step = (doublings / STEPS_MAX).ceil();
         let steps = (doublings / step - 1e-9).ceil() as u32;
-        Scale { spacing: Spacing::Doublings { least, step }, steps, from, to }
+        Scale { spacing: TickStep::Doublings { least, step }, steps, from, to }
     }
 
     /// A scale by powers of ten, the first at or below `least`, which must be above 0, the last at or above
@@ -74,15 +74,15 @@ impl Scale {
         let first = (least.log10() + 1e-9).floor();
         let decades = ((most.log10() - 1e-9).ceil() - first).max(1.0);
         let step = (decades / STEPS_MAX).ceil();
-        Scale { spacing: Spacing::Decades { first, step }, steps: (decades / step).ceil() as u32, from, to }
+        Scale { spacing: TickStep::Decades { first, step }, steps: (decades / step).ceil() as u32, from, to }
     }
 
     /// The position of `number`; on a scale by powers it must be above 0.
     pub fn place(&self, number: f64) -> f64 {
         let steps = match self.spacing {
-            Spacing::Linear { first, step } => number / step - first,
-            Spacing::Doublings { least, step } => (number / least).log2() / step,
-            Spacing::Decades { first, step } => (number.log10() - first) / step,
+            TickStep::Linear { first, step } => number / step - first,
+            TickStep::Doublings { least, step } => (number / least).log2() / step,
+            TickStep::Decades { first, step } => (number.log10() - first) / step,
         };
         self.from + steps / f64::from(self.steps) * (self.to - self.from)
     }
@@ -92,9 +92,9 @@ impl Scale {
     pub fn in_words(&self) -> String {
         let steps = f64::from(self.steps);
         let (kind, first, last) = match self.spacing {
-            Spacing::Linear { first, step } => ("linear", first * step, (first + steps) * step),
-            Spacing::Doublings { least, step } => ("log2", least.log2(), least.log2() + steps * step),
-            Spacing::Decades { first, step } => ("log10", first, first + steps * step),
+            TickStep::Linear { first, step } => ("linear", first * step, (first + steps) * step),
+            TickStep::Doublings { least, step } => ("log2", least.log2(), least.log2() + steps * step),
+            TickStep::Decades { first, step } => ("log10", first, first + steps * step),
         };
         format!("{kind} {first} {last} {:.1} {:.1}", self.from, self.to)
     }
@@ -104,12 +104,12 @@ impl Scale {
         (0..=self.steps).map(move |tick| {
             let steps = f64::from(tick);
             let name = match self.spacing {
-                Spacing::Linear { first, step } => {
+                TickStep::Linear { first, step } => {
                     let decimals = (-step.log10().floor()).max(0.0) as usize;
                     format!("{:.decimals$}", step * (first + steps))
                 }
-                Spacing::Doublings { least, step } => (least * (step * steps).exp2()).to_string(),
-                Spacing::Decades { first, step } => power_of_ten(first + step * steps),
+                TickStep::Doublings { least, step } => (least * (step * steps).exp2()).to_string(),
+                TickStep::Decades { first, step } => power_of_ten(first + step * steps),
             };
             (name, self.from + steps / f64::from(self.steps) * (self.to - self.from))
         })

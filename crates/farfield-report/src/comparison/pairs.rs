@@ -35,7 +35,7 @@ impl Pairs<'_> {
 
 /// Common property of runs that belong together.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Together {
+enum PairKey {
     Seed(u64),
     Block { experiment: String, block: u32 },
 }
@@ -53,7 +53,7 @@ pub fn between<'a>(base: &'a [RunDirectory], others: &'a [RunDirectory]) -> Opti
 }
 
 /// Runs by what they have in common with those of the other side; absent if two have the same.
-fn by_together(runs: &[RunDirectory]) -> Option<BTreeMap<Together, &RunDirectory>> {
+fn by_together(runs: &[RunDirectory]) -> Option<BTreeMap<PairKey, &RunDirectory>> {
     let mut by_together = BTreeMap::new();
     for run in runs {
         if by_together.insert(together(run)?, run).is_some() {
@@ -63,13 +63,13 @@ fn by_together(runs: &[RunDirectory]) -> Option<BTreeMap<Together, &RunDirectory
     Some(by_together)
 }
 
-fn together(run: &RunDirectory) -> Option<Together> {
+fn together(run: &RunDirectory) -> Option<PairKey> {
     let summary = run.summary();
     if summary.generator.plane == "simulated" {
-        return Some(Together::Seed(summary.heading.seed));
+        return Some(PairKey::Seed(summary.heading.seed));
     }
     let text = farfield_files::read_text(&run.path().join(DESIGN_FILE), DOCUMENT_MAX).ok()?;
     let Design { experiment, block, .. } = serde_json::from_str(&text).ok()?;
     // Blocks of a search for capacity number loads that follow from each other.
-    (block > 0).then_some(Together::Block { experiment, block })
+    (block > 0).then_some(PairKey::Block { experiment, block })
 }

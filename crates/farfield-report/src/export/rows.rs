@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 /// The layout of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum RowFormat {
     /// A first line with the columns' names; what is null is empty.
     Csv,
     /// An object with all columns in each line.
@@ -41,7 +41,7 @@ const CHUNK: usize = 1 << 16;
 
 /// Writes samples.
 pub(super) struct Rows<'a> {
-    layout: Layout,
+    layout: RowFormat,
     to: &'a mut dyn Write,
     /// Before each value of a line: a comma and, in JSON, the column's name.
     before: [String; COLUMNS.len() + 1],
@@ -54,20 +54,20 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Of a run with these phases, where they are known, and these seconds set aside.
     pub(super) fn begin(
-        layout: Layout,
+        layout: RowFormat,
         phases: Option<Phases>,
         aside: &'a [SecondAside],
         to: &'a mut dyn Write,
     ) -> io::Result<Rows<'a>> {
         let name = |at: usize| COLUMNS.get(at).map_or(PART, |(name, _)| *name);
         let before = std::array::from_fn(|at| match (layout, at) {
-            (Layout::Csv, 0) => String::new(),
-            (Layout::Csv, _) => ",".to_owned(),
-            (Layout::JsonLines, 0) => format!("{{\"{}\":", name(at)),
-            (Layout::JsonLines, _) => format!(",\"{}\":", name(at)),
+            (RowFormat::Csv, 0) => String::new(),
+            (RowFormat::Csv, _) => ",".to_owned(),
+            (RowFormat::JsonLines, 0) => format!("{{\"{}\":", name(at)),
+            (RowFormat::JsonLines, _) => format!(",\"{}\":", name(at)),
         });
         let mut chunk = Vec::with_capacity(2 * CHUNK);
-        if layout == Layout::Csv {
+        if layout == RowFormat::Csv {
             chunk.extend_from_slice(COLUMNS.map(|(name, _)| name).join(",").as_bytes());
             chunk.extend_from_slice(format!(",{PART}\n").as_bytes());
         }
@@ -75,7 +75,7 @@ impl<'a> Rows<'a> {
     }
 
     pub(super) fn put(&mut self, sample: &Sample) -> io::Result<()> {
-        let is_json = self.layout == Layout::JsonLines;
+        let is_json = self.layout == RowFormat::JsonLines;
         let part = part(sample, self.phases, self.aside);
         let cells = COLUMNS.iter().map(|(_, value)| value(sample)).chain([part]);
         for (cell, before) in cells.zip(&self.before) {

@@ -33,7 +33,7 @@ fn text(export: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Resul
     Ok(String::from_utf8(to).expect("text"))
 }
 
-fn rows(folder: &TempDir, layout: Layout) -> (String, SamplesExported) {
+fn rows(folder: &TempDir, layout: RowFormat) -> (String, SamplesExported) {
     let mut to = Vec::new();
     let phases =
         Phases { warm_up_ns: 1000 * MS, steady_ns: 1500 * MS, drain_ns: 500 * MS, ended_early: false };
@@ -53,13 +53,13 @@ fn of_scene() -> Scene {
 fn every_cell_of_every_sample_is_in_the_lines() {
     let scene = of_scene();
     let folder = directory(&scene, Keep::All);
-    let (csv, exported) = rows(&folder, Layout::Csv);
+    let (csv, exported) = rows(&folder, RowFormat::Csv);
     assert_eq!((exported.rows, exported.left_out, exported.complete), (1500, 0, false));
     let mut lines = csv.lines();
     let names: Vec<&str> = lines.next().expect("names").split(',').collect();
     let columns = COLUMNS.map(|(name, _)| name).into_iter().chain(["part"]).collect::<Vec<_>>();
     assert_eq!(names, columns);
-    let (json, _) = rows(&folder, Layout::JsonLines);
+    let (json, _) = rows(&folder, RowFormat::JsonLines);
     assert_eq!((csv.lines().count(), json.lines().count()), (1501, 1500));
     for ((sample, line), object) in scene.samples.iter().zip(lines).zip(json.lines()) {
         let cells: Vec<&str> = line.split(',').collect();
@@ -85,10 +85,10 @@ fn every_cell_of_every_sample_is_in_the_lines() {
 #[test]
 fn samples_that_were_not_kept_are_counted() {
     let folder = directory(&Scene::good(), Keep::EveryKth(std::num::NonZeroU32::new(10).expect("ten")));
-    let (csv, exported) = rows(&folder, Layout::Csv);
+    let (csv, exported) = rows(&folder, RowFormat::Csv);
     assert_eq!((exported.rows, exported.left_out), (150, 1350));
     assert_eq!(csv.lines().count(), 151);
-    let (csv, _) = rows(&directory(&Scene::good(), Keep::None), Layout::Csv);
+    let (csv, _) = rows(&directory(&Scene::good(), Keep::None), RowFormat::Csv);
     assert_eq!(csv.lines().count(), 1, "the names alone");
 }
 
@@ -98,7 +98,8 @@ fn errors_name_the_file_and_what_is_wrong() {
         let error = error.to_string();
         assert!(says.iter().all(|says| error.contains(says)), "{error}");
     };
-    let csv = |folder: &Path| samples(folder, Layout::Csv, None, &[], &mut Vec::new()).expect_err("an error");
+    let csv =
+        |folder: &Path| samples(folder, RowFormat::Csv, None, &[], &mut Vec::new()).expect_err("an error");
     let empty = tempfile::tempdir().expect("a folder");
     let absent = csv(empty.path());
     assert!(absent.is_absent());
@@ -280,7 +281,7 @@ fn the_largest_numbers_are_written_out() {
     let mut scene = Scene::good();
     scene.samples =
         vec![Sample { user: u32::MAX, connection: u32::MAX - 1, body_bytes: 1 << 62, ..scene.samples[9] }];
-    let (csv, _) = rows(&directory(&scene, Keep::All), Layout::Csv);
+    let (csv, _) = rows(&directory(&scene, Keep::All), RowFormat::Csv);
     let row = csv.lines().nth(1).expect("a row");
     assert!(row.contains(",4294967295,4294967294,") && row.contains(",4611686018427387904,"), "{row}");
 }

@@ -22,15 +22,15 @@ const SOURCES: [&str; 7] = ["generator", "listener", "network", "interface", "ma
 
 /// A number of monitors, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked<'a> {
+struct MonitorNumber<'a> {
     who: &'a str,
     metric: &'a str,
-    how: How,
+    how: Aggregation,
 }
 
 /// One number of many seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum Aggregation {
     Mean,
     Max,
     Min,
@@ -43,7 +43,7 @@ pub fn is_one(name: &str) -> bool {
 
 /// The fault of a name that is none of these numbers, if it begins like one.
 pub fn fault(name: &str) -> Option<String> {
-    (is_one(name) && Asked::read(name).is_none()).then(|| {
+    (is_one(name) && MonitorNumber::read(name).is_none()).then(|| {
         "write a number of monitors as monitor.WHO.METRIC.mean (or max, min), such as monitor.server.cpu_processors.mean"
             .to_owned()
     })
@@ -54,7 +54,7 @@ pub fn fault(name: &str) -> Option<String> {
 /// # Errors
 /// Why there is none, as a clause.
 pub fn of_run(run: &RunDirectory, name: &str) -> Result<f64, String> {
-    let asked = Asked::read(name).ok_or_else(|| format!("{name} is no number of monitors"))?;
+    let asked = MonitorNumber::read(name).ok_or_else(|| format!("{name} is no number of monitors"))?;
     let phases = run.summary().phases;
     let (begin, end) = (phases.warm_up_ns, phases.warm_up_ns + phases.steady_ns);
     let whole = begin.div_ceil(1_000_000_000)..end / 1_000_000_000;
@@ -68,7 +68,7 @@ pub fn of_run(run: &RunDirectory, name: &str) -> Result<f64, String> {
 }
 
 /// The sum of the entries of each second.
-fn read(path: &Path, asked: &Asked) -> Result<BTreeMap<u64, f64>, String> {
+fn read(path: &Path, asked: &MonitorNumber) -> Result<BTreeMap<u64, f64>, String> {
     let file = directory::open(path).map_err(|error| format!("a run has no {FILE}: {error}"))?;
     let metrics = asked.metrics();
     let source = if SOURCES.contains(&asked.who) { asked.who } else { "tier" };
@@ -84,17 +84,17 @@ fn read(path: &Path, asked: &Asked) -> Result<BTreeMap<u64, f64>, String> {
     Ok(by_second)
 }
 
-impl<'a> Asked<'a> {
-    fn read(name: &'a str) -> Option<Asked<'a>> {
+impl<'a> MonitorNumber<'a> {
+    fn read(name: &'a str) -> Option<MonitorNumber<'a>> {
         let (rest, how) = name.strip_prefix(PREFIX)?.rsplit_once('.')?;
         let (who, metric) = rest.rsplit_once('.')?;
         let how = match how {
-            "mean" => How::Mean,
-            "max" => How::Max,
-            "min" => How::Min,
+            "mean" => Aggregation::Mean,
+            "max" => Aggregation::Max,
+            "min" => Aggregation::Min,
             _ => return None,
         };
-        (!who.is_empty() && !metric.is_empty()).then_some(Asked { who, metric, how })
+        (!who.is_empty() && !metric.is_empty()).then_some(MonitorNumber { who, metric, how })
     }
 
     /// The metrics that are summed.
@@ -106,13 +106,15 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl How {
+impl Aggregation {
     fn of(self, numbers: &[f64]) -> Option<f64> {
         let numbers = || numbers.iter().copied();
         match self {
-            How::Mean => numbers().reduce(|sum, number| sum + number).map(|sum| sum / numbers().len() as f64),
-            How::Max => numbers().reduce(f64::max),
-            How::Min => numbers().reduce(f64::min),
+            Aggregation::Mean => {
+                numbers().reduce(|sum, number| sum + number).map(|sum| sum / numbers().len() as f64)
+            }
+            Aggregation::Max => numbers().reduce(f64::max),
+            Aggregation::Min => numbers().reduce(f64::min),
         }
     }
 }
@@ -146,7 +148,7 @@ mod tests {
     }
 
     fn number(path: &Path, name: &str) -> Option<f64> {
-        let asked = Asked::read(name).expect("a name");
+        let asked = MonitorNumber::read(name).expect("a name");
         let numbers: Vec<f64> = read(path, &asked).expect("a file").into_values().skip(1).collect();
         asked.how.of(&numbers)
     }
@@ -168,7 +170,8 @@ mod tests {
         ] {
             assert_eq!(number(&path, name), expected, "{name}");
         }
-        let none = read(&folder.path().join("none"), &Asked::read("monitor.a.b.mean").expect("a name"));
+        let none =
+            read(&folder.path().join("none"), &MonitorNumber::read("monitor.a.b.mean").expect("a name"));
         assert!(none.expect_err("no file").starts_with("a run has no monitors.parquet"));
     }
 

@@ -124,7 +124,7 @@ impl Server {
     fn new() -> Server {
         let crypto = QuicServerConfig::try_from(tls_config(&["h3"])).expect("a suite of QUIC's");
         let latest: Arc<Mutex<Option<Slot>>> = Arc::default();
-        let seen = Witness { inner: Arc::new(crypto), latest: Arc::clone(&latest) };
+        let seen = KeyLogConfig { inner: Arc::new(crypto), latest: Arc::clone(&latest) };
         let mut config = quinn_proto::ServerConfig::new(Arc::new(seen), Arc::new(NoTokens));
         let mut tokens = quinn_proto::ValidationTokenConfig::default();
         tokens.sent(0);
@@ -423,12 +423,12 @@ fn put_frame(packet: &mut Vec<u8>, kind: FloodKind, count: u64) {
 }
 
 /// The library's cryptography, which has the keys seen that it arrives at.
-struct Witness {
+struct KeyLogConfig {
     inner: Arc<QuicServerConfig>,
     latest: Arc<Mutex<Option<Slot>>>,
 }
 
-impl ServerConfig for Witness {
+impl ServerConfig for KeyLogConfig {
     fn initial_keys(&self, version: u32, id: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
         self.inner.initial_keys(version, id)
     }
@@ -441,16 +441,16 @@ impl ServerConfig for Witness {
         let inner = Arc::clone(&self.inner).start_session(version, params);
         let keys = Slot::default();
         put(&self.latest, Arc::clone(&keys));
-        Box::new(Seen { inner, keys })
+        Box::new(KeyLogSession { inner, keys })
     }
 }
 
-struct Seen {
+struct KeyLogSession {
     inner: Box<dyn Session>,
     keys: Slot,
 }
 
-impl Session for Seen {
+impl Session for KeyLogSession {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
         self.inner.initial_keys(id, side)
     }

@@ -18,7 +18,7 @@ use farfield_tcp::{
 use std::sync::Arc;
 use witness::{Witness, peer_byte};
 
-struct Ordeal {
+struct TcpHarness {
     config: Arc<Config>,
     tcp: Connection,
     witness: Witness,
@@ -43,27 +43,27 @@ pub fn of_connection(input: &[u8]) {
     }
     let own = SeqNumber(u32::MAX - u32::from(input.byte()) * 7);
     let peer = SeqNumber(u32::MAX - u32::from(input.byte()) * 7);
-    let mut ordeal = Ordeal::new(config, head & 0x20 != 0, own, peer);
+    let mut harness = TcpHarness::new(config, head & 0x20 != 0, own, peer);
     if head & 0x80 != 0 {
-        ordeal.shake_hands();
+        harness.shake_hands();
     }
     let mut steps = 0;
     while !input.is_over() && steps < 2_000 {
-        ordeal.step(&mut input);
-        ordeal.settle();
+        harness.step(&mut input);
+        harness.settle();
         steps += 1;
     }
 }
 
-impl Ordeal {
-    fn new(config: Config, listens: bool, isn: SeqNumber, peer: SeqNumber) -> Ordeal {
+impl TcpHarness {
+    fn new(config: Config, listens: bool, isn: SeqNumber, peer: SeqNumber) -> TcpHarness {
         let config = Arc::new(config);
         let numbers = Numbers { isn, timestamp_offset: 7_000 };
         let open = if listens { Connection::listen } else { Connection::open };
         let (tcp, now) = (open(config.clone(), numbers), Instant::ZERO);
-        let mut ordeal = Ordeal { config, tcp, witness: Witness::new(isn), now, peer };
-        ordeal.settle();
-        ordeal
+        let mut harness = TcpHarness { config, tcp, witness: Witness::new(isn), now, peer };
+        harness.settle();
+        harness
     }
 
     fn shake_hands(&mut self) {

@@ -120,32 +120,32 @@ const EVENTS_MAX: usize = 20_000;
 /// A fuzzer's input: steps of a byte and its arguments each. A packet may answer the last one that a client
 /// sent, be an ICMP error about it, or be any.
 pub fn of_clients(input: &[u8]) {
-    let (mut input, mut ordeal) = (Input(input), Ordeal::begin());
+    let (mut input, mut harness) = (Input(input), GatewayHarness::begin());
     let mut steps = 0;
     while !input.is_over() && steps < STEPS_MAX {
-        ordeal.step(&mut input);
+        harness.step(&mut input);
         steps += 1;
     }
-    ordeal.pass(Duration::from_secs(30));
-    ordeal.shard.end(ordeal.now);
+    harness.pass(Duration::from_secs(30));
+    harness.shard.end(harness.now);
 }
 
-struct Ordeal {
+struct GatewayHarness {
     shard: Shard,
     now: Instant,
     /// The last packets that clients sent.
     sent: VecDeque<Packet>,
 }
 
-impl Ordeal {
-    fn begin() -> Ordeal {
+impl GatewayHarness {
+    fn begin() -> GatewayHarness {
         let network = Arc::new(network());
         let directory = Arc::new(Directory::new(&network));
         let mut shard = Shard::new(network, directory, users());
         shard.start();
-        let mut ordeal = Ordeal { shard, now: Instant::ZERO, sent: VecDeque::new() };
-        ordeal.pass(Duration::from_ms(20));
-        ordeal
+        let mut harness = GatewayHarness { shard, now: Instant::ZERO, sent: VecDeque::new() };
+        harness.pass(Duration::from_ms(20));
+        harness
     }
 
     fn step(&mut self, input: &mut Input<'_>) {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConnectionReading {
     /// The events, in order. Bytes of body that come one after another are one.
-    pub events: Vec<Seen>,
+    pub events: Vec<ConnectionEvent>,
     /// The bytes that the client sent, from its requests on.
     pub sent: Vec<u8>,
     /// Error that ended the connection.
@@ -23,7 +23,7 @@ pub struct ConnectionReading {
 
 /// An event.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum ConnectionEvent {
     /// The status of an interim reply.
     Interim(StreamId, u16),
     /// The status and the fields of a final one.
@@ -131,22 +131,24 @@ impl ConnectionReading {
         let stream = StreamId::of_request(event.request().unwrap_or_default());
         let seen = match event {
             Event::NeedMore => return,
-            Event::Interim(_, status) => Seen::Interim(stream, status),
-            Event::Head(_, head) => Seen::Head(stream, head.status, heads.fields().map(own).collect()),
+            Event::Interim(_, status) => ConnectionEvent::Interim(stream, status),
+            Event::Head(_, head) => {
+                ConnectionEvent::Head(stream, head.status, heads.fields().map(own).collect())
+            }
             Event::Body(_, bytes) => {
                 assert!(!bytes.is_empty());
-                if let Some(Seen::Body(before, body)) = self.events.last_mut()
+                if let Some(ConnectionEvent::Body(before, body)) = self.events.last_mut()
                     && *before == stream
                 {
                     return body.extend_from_slice(&bytes);
                 }
-                Seen::Body(stream, bytes.to_vec())
+                ConnectionEvent::Body(stream, bytes.to_vec())
             }
-            Event::Done(_, reply) => Seen::Done(stream, reply),
+            Event::Done(_, reply) => ConnectionEvent::Done(stream, reply),
             Event::Failed(_, reply, farfield_http::StreamError::Http2(error)) => {
-                Seen::Failed(stream, reply, error)
+                ConnectionEvent::Failed(stream, reply, error)
             }
-            Event::GoingAway => Seen::GoingAway(connection.goaway().0),
+            Event::GoingAway => ConnectionEvent::GoingAway(connection.goaway().0),
             _ => panic!("{event:?} over HTTP/2"),
         };
         self.events.push(seen);
@@ -162,35 +164,35 @@ impl ConnectionReading {
         }
         let mut streams: BTreeMap<StreamId, Stream> = BTreeMap::new();
         for event in &self.events {
-            let (Seen::Interim(id, _)
-            | Seen::Head(id, ..)
-            | Seen::Body(id, _)
-            | Seen::Done(id, _)
-            | Seen::Failed(id, ..)) = event
+            let (ConnectionEvent::Interim(id, _)
+            | ConnectionEvent::Head(id, ..)
+            | ConnectionEvent::Body(id, _)
+            | ConnectionEvent::Done(id, _)
+            | ConnectionEvent::Failed(id, ..)) = event
             else {
                 continue;
             };
             let stream = streams.entry(*id).or_default();
             assert!(!stream.over, "{event:?} behind the end");
             match event {
-                Seen::Interim(..) => assert!(stream.status == 0),
-                Seen::Head(_, status, _) => {
+                ConnectionEvent::Interim(..) => assert!(stream.status == 0),
+                ConnectionEvent::Head(_, status, _) => {
                     assert!(stream.status == 0 && (200..1000).contains(status));
                     stream.status = *status;
                 }
-                Seen::Body(_, bytes) => {
+                ConnectionEvent::Body(_, bytes) => {
                     assert!(stream.status > 0);
                     stream.body_bytes += bytes.len() as u64;
                 }
-                Seen::Done(_, reply) => {
+                ConnectionEvent::Done(_, reply) => {
                     assert_eq!((reply.status, reply.body_bytes), (stream.status, stream.body_bytes));
                     stream.over = true;
                 }
-                Seen::Failed(_, reply, _) => {
+                ConnectionEvent::Failed(_, reply, _) => {
                     assert_eq!(reply.body_bytes, stream.body_bytes);
                     stream.over = true;
                 }
-                Seen::GoingAway(_) => {}
+                ConnectionEvent::GoingAway(_) => {}
             }
         }
     }

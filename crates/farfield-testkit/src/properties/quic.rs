@@ -44,7 +44,7 @@ enum Fate {
 /// A model of a server and its end of the connection.
 type Modelled = (Server, Option<Box<farfield_http::quic::Connection>>);
 
-struct Ordeal {
+struct QuicHarness {
     client: Client,
     connection: Connection,
     heads: Heads,
@@ -68,23 +68,23 @@ struct Ordeal {
 pub fn of_packets(input: &[u8]) {
     let mut input = Input(input);
     let mode = input.byte();
-    let mut ordeal = if mode == b'e' { Ordeal::encrypted() } else { Ordeal::modelled() };
-    ordeal.settle();
+    let mut harness = if mode == b'e' { QuicHarness::encrypted() } else { QuicHarness::modelled() };
+    harness.settle();
     if mode != b'e' && mode != b'h' {
-        ordeal.shake_hands();
+        harness.shake_hands();
     }
     let mut steps = 0;
     while !input.is_over() && steps < STEPS_MAX {
-        ordeal.step(&mut input);
-        ordeal.settle();
+        harness.step(&mut input);
+        harness.settle();
         steps += 1;
     }
-    ordeal.end();
+    harness.end();
 }
 
-impl Ordeal {
+impl QuicHarness {
     /// Without cryptography, and with a model of a server.
-    fn modelled() -> Ordeal {
+    fn modelled() -> QuicHarness {
         let offer = Offer {
             name: Some("shop.test".to_owned()),
             protocol: Alpn::Http3,
@@ -104,11 +104,11 @@ impl Ordeal {
         };
         let settings = ServerSettings { streams_max: 10, send_buffer: 1 << 20 };
         let server = Server::modelled(Arc::new(terms), settings, [2; SEED_BYTES]);
-        Ordeal::new(Client::modelled(Arc::new(offer), [1; SEED_BYTES]), Some((server, None)))
+        QuicHarness::new(Client::modelled(Arc::new(offer), [1; SEED_BYTES]), Some((server, None)))
     }
 
     /// With cryptography, and nobody there but the adversary.
-    fn encrypted() -> Ordeal {
+    fn encrypted() -> QuicHarness {
         static SETTINGS: LazyLock<TlsSettings> = LazyLock::new(|| {
             let provider = Arc::new(aws_lc_rs::default_provider());
             let settings = TlsSettings::new("shop.test", Trust::Anyone, &[Version::Tls13], true, provider);
@@ -119,12 +119,12 @@ impl Ordeal {
             let beginning = std::time::Instant::now();
             settings.expect("settings").speaking(Alpn::Http3).beginning_at(beginning)
         });
-        Ordeal::new(Client::new(&SETTINGS), None)
+        QuicHarness::new(Client::new(&SETTINGS), None)
     }
 
-    fn new(mut client: Client, server: Option<Modelled>) -> Ordeal {
+    fn new(mut client: Client, server: Option<Modelled>) -> QuicHarness {
         let connection = Connection::new(client.begin(Instant::ZERO, 1), Limits::default());
-        Ordeal {
+        QuicHarness {
             client,
             connection,
             heads: Heads::default(),

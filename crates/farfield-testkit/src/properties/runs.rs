@@ -8,7 +8,7 @@ use bytes::Bytes;
 use farfield_measure::samples::{SamplesFile, read_samples};
 use farfield_measure::{Summary, hlog, monitor, series};
 use farfield_report::comparison::{self, metric::Metric, scoped::ScopedMetric};
-use farfield_report::export::{self, Layout, percentiles};
+use farfield_report::export::{self, RowFormat, percentiles};
 use farfield_report::{Look, RunDirectory, page, render};
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ pub fn of_directory(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path();
     write_files(path, bytes);
-    for layout in [Layout::Csv, Layout::JsonLines] {
+    for layout in [RowFormat::Csv, RowFormat::JsonLines] {
         let phases = RunDirectory::open(path).ok().map(|run| run.summary().phases);
         let _ = export::samples(path, layout, phases, &[], &mut Vec::new());
     }

@@ -15,7 +15,7 @@ const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
 
 /// All that a server made of the bytes of its client.
 #[derive(Debug, PartialEq, Eq)]
-struct Served {
+struct ServerTranscript {
     heads: Vec<(u32, Vec<u8>, Vec<u8>)>,
     /// Streams in the order in which they were asked for, and given up.
     asked: Vec<u32>,
@@ -53,10 +53,10 @@ pub fn of_client_frames(input: &[u8]) {
     assert_eq!(streams, asked, "requests have heads");
 }
 
-fn serve(pieces: &[&[u8]], settings: ServerSettings) -> Served {
+fn serve(pieces: &[&[u8]], settings: ServerSettings) -> ServerTranscript {
     let (mut to_send, mut heads) = (Vec::new(), RequestHeads::default());
     let mut core = ServerConnection::new(settings, &mut to_send);
-    let mut served = Served {
+    let mut served = ServerTranscript {
         heads: Vec::new(),
         asked: Vec::new(),
         reset: Vec::new(),

@@ -60,7 +60,7 @@ pub struct HandshakeLog {
 pub const BOTH: &str = "TLSv1.2 TLSv1.3";
 
 /// nginx over TLS on a port of its own, with the certificate `certificate`.
-pub struct Nginx {
+pub struct SecureNginx {
     _process: Process,
     /// The address at which it listens.
     pub address: SocketAddr,
@@ -68,14 +68,14 @@ pub struct Nginx {
 
 const LOG: &str = "log_format early '$ssl_early_data $ssl_session_reused $request'; log_format tls '$ssl_session_reused $ssl_protocol $ssl_server_name $ssl_curve $ssl_client_s_dn $request';";
 
-impl Nginx {
+impl SecureNginx {
     /// One that speaks `versions`.
-    pub fn start(test: &str, place: &Place, certificate: &str, versions: &str) -> Option<Nginx> {
-        Nginx::start_with(test, place, certificate, &format!("ssl_protocols {versions};"))
+    pub fn start(test: &str, place: &Place, certificate: &str, versions: &str) -> Option<SecureNginx> {
+        SecureNginx::start_with(test, place, certificate, &format!("ssl_protocols {versions};"))
     }
 
     /// One with these directives of its server, in which HOME stands for the place's path.
-    pub fn start_with(test: &str, place: &Place, certificate: &str, directives: &str) -> Option<Nginx> {
+    pub fn start_with(test: &str, place: &Place, certificate: &str, directives: &str) -> Option<SecureNginx> {
         let program = find(test, "nginx")?;
         place.write("www/4k", vec![b'x'; 4096]);
         let home = place.path("");
@@ -103,7 +103,7 @@ impl Nginx {
             Ok(_) => Some(()),
             Err(_) => process.ended().map(|ended| panic!("nginx ended: {ended}")),
         });
-        Some(Nginx { _process: process, address })
+        Some(SecureNginx { _process: process, address })
     }
 
     /// The words of a run that fetches a file of 4 KB, where the certificate is for `name`.

@@ -121,26 +121,26 @@ fn constant_limit(judged: Judged<'_>) -> f64 {
 
 /// Delay of packets from another program's capture to the clients and back; nothing of a run's own.
 #[derive(Clone, Copy)]
-struct Way {
+struct PathShift {
     /// By which times that begin with the client's packet and end with the server's are longer at the client.
     shift_ns: i64,
     /// Mean difference of single connections' delays, in nanoseconds, which widens the limits.
     slack_ns: f64,
 }
 
-impl Way {
-    fn of(judged: Judged<'_>) -> Way {
+impl PathShift {
+    fn of(judged: Judged<'_>) -> PathShift {
         let Some(least) = judged.found.clocks.round_trip_ns else {
-            return Way { shift_ns: 0, slack_ns: 0.0 };
+            return PathShift { shift_ns: 0, slack_ns: 0.0 };
         };
         // At one machine it is the kernel's work, which is a part of no time or of all of it.
         if least as f64 <= alignment::ONE_MACHINE_NS {
-            return Way { shift_ns: 0, slack_ns: least as f64 };
+            return PathShift { shift_ns: 0, slack_ns: least as f64 };
         }
         let ways = alignment::ways(judged.sides.capture, judged.sides.matching);
         let middle = ways.get(ways.len() / 2).copied().unwrap_or(least);
         let apart: f64 = ways.iter().map(|way| way.abs_diff(middle) as f64).sum();
-        Way { shift_ns: middle as i64, slack_ns: apart / ways.len().max(1) as f64 }
+        PathShift { shift_ns: middle as i64, slack_ns: apart / ways.len().max(1) as f64 }
     }
 
     /// Expected error of a time, in nanoseconds. A response time ends at the client, after the way back; both
@@ -155,17 +155,17 @@ impl Way {
 }
 
 /// Errors without what the way explains.
-struct Rest {
+struct UnexplainedErrors {
     mean_absolute_ns: Option<f64>,
     mean_ns: Option<f64>,
     constant_ns: Option<i64>,
 }
 
-impl Rest {
-    fn of(judged: Judged<'_>, own: &TimeErrors, way: Way) -> Rest {
+impl UnexplainedErrors {
+    fn of(judged: Judged<'_>, own: &TimeErrors, way: PathShift) -> UnexplainedErrors {
         let shift = way.shift_ns(own.time);
         if shift == 0 {
-            return Rest {
+            return UnexplainedErrors {
                 mean_absolute_ns: own.mean_absolute_ns,
                 mean_ns: own.mean_ns,
                 constant_ns: own.constant_ns,
@@ -173,7 +173,7 @@ impl Rest {
         }
         let rest: Vec<i64> = errors::each(judged.sides, own.time).iter().map(|error| error - shift).collect();
         let mean = |sum: f64| (!rest.is_empty()).then(|| sum / rest.len() as f64);
-        Rest {
+        UnexplainedErrors {
             mean_absolute_ns: mean(rest.iter().map(|error| error.abs() as f64).sum()),
             mean_ns: mean(rest.iter().map(|error| *error as f64).sum()),
             constant_ns: errors::constant(rest),
@@ -186,10 +186,12 @@ pub(super) fn shifted(judged: Judged<'_>, clock_is_off: bool) -> Option<Finding>
     if judged.found.capture.at_gateway || !judged.found.clocks.same {
         return None;
     }
-    let way = Way::of(judged);
+    let way = PathShift::of(judged);
     let limit = constant_limit(judged) + way.slack_ns;
     let off = judged.found.times.iter().filter_map(|errors| {
-        let by = Rest::of(judged, errors, way).constant_ns.filter(|by| by.unsigned_abs() as f64 > limit)?;
+        let by = UnexplainedErrors::of(judged, errors, way)
+            .constant_ns
+            .filter(|by| by.unsigned_abs() as f64 > limit)?;
         let is_named = clock_is_off && errors.time == TimeKind::Response;
         (!is_named && errors.pairs >= SHIFTED)
             .then(|| format!("{} by {}", errors.time.name(), time(by as f64)))
@@ -213,7 +215,7 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
     if judged.found.capture.at_gateway {
         return Vec::new();
     }
-    let way = Way::of(judged);
+    let way = PathShift::of(judged);
     let limit = limit(judged) + way.slack_ns;
     let mut findings = Vec::new();
     for errors in &judged.found.times {
@@ -221,7 +223,7 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
         if errors.time == TimeKind::Response && (clock_is_off || !judged.found.clocks.same) {
             continue;
         }
-        let rest = Rest::of(judged, errors, way);
+        let rest = UnexplainedErrors::of(judged, errors, way);
         let Some(mean) = rest.mean_absolute_ns else { continue };
         // Errors of instants that are the same are excused by no length of time.
         let excused = if judged.sides.run.stamps_packets { 0.0 } else { 0.01 };

@@ -1,7 +1,7 @@
 //! Connections counted again: what they carried, their handshakes, and the versions of HTTP over them.
 
 use super::expected::Expected;
-use super::part::{PartCounts, Which};
+use super::part::{PartCounts, RunPart};
 use super::times::SortedTimes;
 use super::{Recount, at, mean_ns};
 use farfield_base::{EarlyData, Outcome, Sample, SpokenVersion, TlsStats, TlsVersion};
@@ -90,7 +90,7 @@ impl Recount<'_> {
     /// windows, and how long in microseconds.
     fn over(&self, version: Option<SpokenVersion>) -> [u64; 3] {
         let ended = self.samples.iter().filter(|own| {
-            own.outcome != Outcome::Unfinished && self.happened(Which::Steady, own, own.done.as_ns())
+            own.outcome != Outcome::Unfinished && self.happened(RunPart::Steady, own, own.done.as_ns())
         });
         let own = ended.filter(|own| own.http.version() == version);
         own.fold([0; 3], |[all, stalled, us], own| {

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{PartCounts, Which, Whose};
+use super::part::{PartCounts, RequestScope, RunPart};
 use crate::run::{AskedFlow, FlowPlace, ScenarioDemands};
 use serde_json::Value;
 
@@ -35,12 +35,12 @@ impl Recount<'_> {
     /// The requests of the flow of this name.
     pub(super) fn counted_of_flow(&self, name: &str) -> Option<PartCounts> {
         let (_, place) = self.flows.iter().find(|(own, _)| own == name)?;
-        Some(PartCounts::part(self, Which::Steady, Whose::Flow(*place)))
+        Some(PartCounts::part(self, RunPart::Steady, RequestScope::Flow(*place)))
     }
 
     pub(super) fn expected_flows(&self, steady: &PartCounts) -> Expected {
         let one = |(name, place): &(String, FlowPlace)| {
-            let own = PartCounts::part(self, Which::Steady, Whose::Flow(*place));
+            let own = PartCounts::part(self, RunPart::Steady, RequestScope::Flow(*place));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(name)),

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{PartCounts, Which, Whose};
+use super::part::{PartCounts, RequestScope, RunPart};
 use crate::run::ScenarioDemands;
 use farfield_base::HostNumber;
 use serde_json::Value;
@@ -33,12 +33,12 @@ impl Recount<'_> {
     /// The requests for the host of this name.
     pub(super) fn counted_of_host(&self, name: &str) -> Option<PartCounts> {
         let number = self.hosts.iter().position(|own| own.name == name)?;
-        Some(PartCounts::part(self, Which::Steady, Whose::Host(HostNumber::at(number))))
+        Some(PartCounts::part(self, RunPart::Steady, RequestScope::Host(HostNumber::at(number))))
     }
 
     pub(super) fn expected_hosts(&self, steady: &PartCounts) -> Expected {
         let one = |(number, host): (usize, &KnownHost)| {
-            let own = PartCounts::part(self, Which::Steady, Whose::Host(HostNumber::at(number)));
+            let own = PartCounts::part(self, RunPart::Steady, RequestScope::Host(HostNumber::at(number)));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(&host.name)),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum RunPart {
     /// Before the measured part.
     WarmUp,
     /// The measured part.
@@ -20,7 +20,7 @@ pub enum Which {
 
 /// Requests that are counted by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum RequestScope {
     /// All.
     All,
     /// Those of a class of clients.
@@ -31,13 +31,13 @@ pub enum Whose {
     Host(HostNumber),
 }
 
-impl Whose {
+impl RequestScope {
     fn has(self, class: u16, host: HostNumber, request: u32) -> bool {
         match self {
-            Whose::Host(own) => own == host,
-            Whose::All => true,
-            Whose::Class(own) => own == class,
-            Whose::Flow(place) => place.has(request),
+            RequestScope::Host(own) => own == host,
+            RequestScope::All => true,
+            RequestScope::Class(own) => own == class,
+            RequestScope::Flow(place) => place.has(request),
         }
     }
 }
@@ -190,13 +190,13 @@ pub struct Streams {
 
 impl Streams {
     /// Of the `samples` of a part or of a class in it, some of which are `due` in it.
-    fn of(of: &Recount<'_>, samples: &[&Sample], due: &[&Sample], which: Which) -> Streams {
+    fn of(of: &Recount<'_>, samples: &[&Sample], due: &[&Sample], which: RunPart) -> Streams {
         let (from, to) = match which {
-            Which::WarmUp => (0, of.from),
-            Which::Steady => (of.from, of.to),
+            RunPart::WarmUp => (0, of.from),
+            RunPart::Steady => (of.from, of.to),
         };
         let is_last = |ns: u64| of.ended_early && ns == to;
-        let is_before = |ns: u64| ns < to || which == Which::Steady && is_last(ns);
+        let is_before = |ns: u64| ns < to || which == RunPart::Steady && is_last(ns);
         let is_in = |own: &Sample| is_before(own.due.as_ns()) && own.done.as_ns() >= from;
         // A message on a WebSocket that nobody answers is marked as one that its user left.
         let has_reply = |own: &Sample| own.first_byte != Stamp::NEVER || !own.is_left();
@@ -267,7 +267,7 @@ pub struct PartCounts {
 
 impl PartCounts {
     /// Counts a part, of all requests or of those of a class or a flow.
-    pub fn part(of: &Recount<'_>, which: Which, whose: Whose) -> PartCounts {
+    pub fn part(of: &Recount<'_>, which: RunPart, whose: RequestScope) -> PartCounts {
         let samples = || of.samples.iter().filter(move |own| whose.has(own.class, own.host, own.request));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
@@ -293,15 +293,15 @@ impl PartCounts {
             }
         }
         let lasted_ns = match which {
-            Which::WarmUp => of.from,
-            Which::Steady => of.left(),
+            RunPart::WarmUp => of.from,
+            RunPart::Steady => of.left(),
         };
         let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, which);
         let came = of.events.map(|events| {
             let own = events.iter().filter(|own| whose.has(own.class, own.host, own.request));
             own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
         });
-        let steady = which == Which::Steady;
+        let steady = which == RunPart::Steady;
         let latest = came.iter().flatten().map(|own| of.since(own.at.as_ns(), own.at.as_ns())).max();
         let ends = Ends { completed: &completed, succeeded: &succeeded, latest_event: latest };
         let (division, mut counted) = PartCounts::requests(of, &due, &TIMES, lasted_ns, steady, ends);
@@ -315,7 +315,7 @@ impl PartCounts {
     /// Counts the requests of the measured part that are of a state, by its number.
     pub fn state(of: &Recount<'_>, number: u32) -> PartCounts {
         let own = of.samples.iter().filter(|own| own.request == number);
-        let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
+        let due: Vec<&Sample> = own.filter(|own| of.is_due(RunPart::Steady, own)).collect();
         // A state that was never asked for has no batches.
         PartCounts::requests(of, &due, &["response"], of.left(), !due.is_empty(), Ends::default()).1
     }

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{PartCounts, Which, Whose};
+use super::part::{PartCounts, RequestScope, RunPart};
 use crate::set_aside::SetAside;
 use farfield_base::{Instant, StageSpan, Window};
 use farfield_traffic::stages::STAGES_MAX;
@@ -51,7 +51,7 @@ impl<'a> Recount<'a> {
     /// The requests of the stage of this name.
     pub(super) fn counted_of_stage(&self, name: &str) -> Option<PartCounts> {
         let stage = self.stages.iter().find(|stage| stage.name == name)?;
-        Some(PartCounts::part(&self.stage(stage)?, Which::Steady, Whose::All))
+        Some(PartCounts::part(&self.stage(stage)?, RunPart::Steady, RequestScope::All))
     }
 
     pub(super) fn expected_stages(&self) -> Expected {
@@ -70,7 +70,7 @@ impl<'a> Recount<'a> {
                 ("course", Expected::word(&stage.course)),
                 ("from_ns", Expected::Count(own.from)),
                 ("to_ns", Expected::Count(own.to)),
-                ("steady", PartCounts::part(&own, Which::Steady, Whose::All).expected(&own, None)),
+                ("steady", PartCounts::part(&own, RunPart::Steady, RequestScope::All).expected(&own, None)),
             ]))
         };
         match parts.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{PartCounts, Which, Whose};
+use super::part::{PartCounts, RequestScope, RunPart};
 use farfield_base::{Duration, Outcome, Rate, Share};
 use serde_json::Value;
 
@@ -145,12 +145,12 @@ fn one(of: &Recount<'_>, own: &Value, text: &str) -> Option<Expected> {
         return None;
     }
     let counted = match written.scope {
-        None => PartCounts::part(of, Which::Steady, Whose::All),
+        None => PartCounts::part(of, RunPart::Steady, RequestScope::All),
         Some(scope) if let Some(flow) = of.counted_of_flow(scope) => flow,
         Some(scope) if let Some(host) = of.counted_of_host(scope) => host,
         Some(scope) if let Some(stage) = of.counted_of_stage(scope) => stage,
         Some(scope) => match of.classes.iter().position(|class| class == scope) {
-            Some(class) => PartCounts::part(of, Which::Steady, Whose::Class(class as u16)),
+            Some(class) => PartCounts::part(of, RunPart::Steady, RequestScope::Class(class as u16)),
             None => {
                 let place = of.states.iter().position(|state| state == scope)?;
                 PartCounts::state(of, of.request_of_state(place))

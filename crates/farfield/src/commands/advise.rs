@@ -3,7 +3,7 @@
 
 use crate::commands::fit::{fitted, settings};
 use crate::exit::Exit;
-use crate::flags::fit::{AdviseFlags, Advised, KeepaliveFlags};
+use crate::flags::fit::{AdviseCommand, AdviseFlags, KeepaliveFlags};
 use crate::output;
 use crate::problem::Problem;
 use farfield_files::input::DOCUMENT_MAX;
@@ -17,7 +17,7 @@ const CURVE_S: [f64; 10] = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 30.0, 75.0, 300.
 
 /// Prints the advice.
 pub fn advise(flags: &AdviseFlags) -> Result<Exit, Problem> {
-    let Advised::Keepalive(flags) = &flags.what;
+    let AdviseCommand::Keepalive(flags) = &flags.what;
     if flags.workers == 0 {
         return Err(Problem::usage("--workers 0: write how many connections the server holds at once"));
     }

@@ -150,7 +150,7 @@ struct AuditSetup {
 }
 
 /// A tool that has run, and what was captured of it.
-struct Observed {
+struct ToolCapture {
     ended: tool::ToolEnd,
     files: Vec<ReportFile>,
     capture: Option<Capture>,
@@ -178,7 +178,7 @@ impl AuditSetup {
     }
 
     /// Runs the tool in front of a capture.
-    fn observe(&self, flags: &AuditFlags, stop: &AtomicBool) -> Result<Observed, Problem> {
+    fn observe(&self, flags: &AuditFlags, stop: &AtomicBool) -> Result<ToolCapture, Problem> {
         let arguments: Vec<&str> = self.command.iter().filter_map(|argument| argument.to_str()).collect();
         let named = reports::files_in(self.expected, &arguments);
         let files = flags.report.iter().cloned().chain(named).map(ReportFile::at).collect();
@@ -213,7 +213,7 @@ impl AuditSetup {
             }
             None => None,
         };
-        Ok(Observed { ended, files, capture, limits, ended_early })
+        Ok(ToolCapture { ended, files, capture, limits, ended_early })
     }
 
     fn rebuild(&self, path: &Path) -> Result<Capture, Problem> {
@@ -228,7 +228,7 @@ impl AuditSetup {
     }
 
     /// Holds the report against the packets. A tool that failed before it sent anything is a failure.
-    fn judge(&self, flags: &AuditFlags, observed: Observed) -> Result<Audit, Problem> {
+    fn judge(&self, flags: &AuditFlags, observed: ToolCapture) -> Result<Audit, Problem> {
         let (output, errors) = (self.file(OUTPUT), self.file(ERRORS));
         let reported = reports::read(self.expected, &observed.files, &[&output, &errors]);
         let sent = observed.capture.as_ref().is_some_and(|capture| !capture.connections.is_empty());

@@ -6,13 +6,13 @@ mod manifest;
 mod ssh;
 
 use crate::exit::Exit;
-use crate::flags::cluster::Clustered;
+use crate::flags::cluster::ClusterCommand;
 use crate::problem::Problem;
 
 /// Does what the flags ask for.
-pub fn cluster(what: &Clustered) -> Result<Exit, Problem> {
+pub fn cluster(what: &ClusterCommand) -> Result<Exit, Problem> {
     match what {
-        Clustered::Run(flags) => hosts::run(flags),
-        Clustered::Manifest(flags) => manifest::print(flags),
+        ClusterCommand::Run(flags) => hosts::run(flags),
+        ClusterCommand::Manifest(flags) => manifest::print(flags),
     }
 }

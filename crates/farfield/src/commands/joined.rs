@@ -2,13 +2,13 @@
 //! and so does the start; the result stays here, and goes to the gatherer.
 
 use super::rank::Rank;
-use super::run::{self, Done};
+use super::run::{self, CompletedRun};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::flags::watch::RunFormat;
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::{Shown, Watch};
+use crate::progress::{ProgressDisplay, Watch};
 use farfield_base::{Bytes, Duration, Part};
 use farfield_engine::rendezvous::{HandoutFile, JoinSettings, Member, Ticket, ticket};
 use farfield_files::Folder;
@@ -87,7 +87,7 @@ pub fn run(flags: &RunFlags, address: &str) -> Result<Exit, Problem> {
 }
 
 /// One line of the result: that of the whole is with the gatherer.
-fn line(done: &Done, part: Part, kept: bool) -> String {
+fn line(done: &CompletedRun, part: Part, kept: bool) -> String {
     let valid = if done.summary.verdict.valid { "valid" } else { "INVALID" };
     let at = if kept { "with the gatherer and in" } else { "in" };
     format!(
@@ -98,7 +98,7 @@ fn line(done: &Done, part: Part, kept: bool) -> String {
 }
 
 /// Runs the scenario of the gatherer.
-fn drive(flags: &RunFlags, member: &Arc<Member>) -> Result<Done, Problem> {
+fn drive(flags: &RunFlags, member: &Arc<Member>) -> Result<CompletedRun, Problem> {
     let folder = unpack(member.files())
         .map_err(|error| Problem::failed(format!("the scenario cannot be kept: {error}")))?;
     let mut flags = flags.clone();
@@ -107,7 +107,10 @@ fn drive(flags: &RunFlags, member: &Arc<Member>) -> Result<Done, Problem> {
     let overlay = flags.overlay().with("run.part", "--join", member.part().to_string().as_str());
     let plan = checked(run::read(folder.path().join(SCENARIO).to_str(), &overlay)?, &flags)?;
     member.holds(plan.shared_by_parts());
-    run::drive(plan, Watch { member: Some(Arc::clone(member)), ..run::watch(&flags, Shown::Nothing)? })
+    run::drive(
+        plan,
+        Watch { member: Some(Arc::clone(member)), ..run::watch(&flags, ProgressDisplay::Nothing)? },
+    )
 }
 
 /// The gatherer's plan without what it has no say in here: the place of the result, and programs.

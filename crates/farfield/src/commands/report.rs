@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use farfield_measure::Summary;
 use farfield_measure::set_aside::SecondAside;
 use farfield_measure::summary::Phases;
-use farfield_report::export::{self, ExportError, Layout, SamplesExported};
+use farfield_report::export::{self, ExportError, RowFormat, SamplesExported};
 use farfield_report::{Look, ReportError, RunDirectory, page};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -24,9 +24,11 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
     let aside = run.as_ref().ok().and_then(|run| run.summary().set_aside.clone());
     let aside = aside.map_or_else(Vec::new, |aside| aside.seconds);
     match flags.format {
-        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, phases, &aside, to)),
+        ReportFormat::Csv => {
+            exported(flags, run, |to| samples(directory, RowFormat::Csv, phases, &aside, to))
+        }
         ReportFormat::Jsonl => {
-            exported(flags, run, |to| samples(directory, Layout::JsonLines, phases, &aside, to))
+            exported(flags, run, |to| samples(directory, RowFormat::JsonLines, phases, &aside, to))
         }
         ReportFormat::Hdr => exported(flags, run, |to| export::interval_log(directory, to)),
         ReportFormat::Hgrm => exported(flags, run, |to| export::percentiles(directory, &flags.histogram, to)),
@@ -101,7 +103,7 @@ fn exported(
 /// Exports samples; what the file does not have is said on standard error.
 fn samples(
     directory: &Path,
-    layout: Layout,
+    layout: RowFormat,
     phases: Option<Phases>,
     aside: &[SecondAside],
     to: &mut dyn Write,

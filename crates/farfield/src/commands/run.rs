@@ -11,7 +11,7 @@ use crate::live::wire;
 use crate::metrics::{MetricsTargets, listen};
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::{Progress, Shown, Watch};
+use crate::progress::{Progress, ProgressDisplay, Watch};
 use farfield_base::Part;
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
@@ -49,9 +49,9 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         only(confirmed, &plan)?;
     }
     let shown = match (flags.quiet, flags.plain) {
-        (true, _) => Shown::Nothing,
-        (false, true) => Shown::Lines,
-        (false, false) => Shown::Live,
+        (true, _) => ProgressDisplay::Nothing,
+        (false, true) => ProgressDisplay::Lines,
+        (false, false) => ProgressDisplay::Live,
     };
     let done = drive(plan, watch(flags, shown)?)?;
     let put = match flags.format {
@@ -72,7 +72,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
 }
 
 /// The receivers of a run's figures that the flags ask for.
-pub(super) fn watch(flags: &RunFlags, shown: Shown) -> Result<Watch, Problem> {
+pub(super) fn watch(flags: &RunFlags, shown: ProgressDisplay) -> Result<Watch, Problem> {
     let to = &flags.watch;
     Ok(Watch {
         shown,
@@ -135,7 +135,7 @@ fn located(flags: &RunFlags) -> Result<RunFlags, Problem> {
 }
 
 /// A finished run.
-pub struct Done {
+pub struct CompletedRun {
     pub summary: Summary,
     pub directory: PathBuf,
     pub exit: Exit,
@@ -153,7 +153,7 @@ pub(super) fn refuse_part(plan: &RunPlan, command: &str) -> Result<(), Problem> 
 }
 
 /// Runs the plan.
-pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
+pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<CompletedRun, Problem> {
     let has_programs = !plan.programs().is_empty();
     let has_shell = plan.programs().iter().any(|program| program.command.is_none());
     // Before anything that makes threads: a process of several cannot enter a user namespace.
@@ -162,7 +162,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     // Ctrl-C is the shell's, and so is the terminal.
     let stop = if has_shell { interrupt::flag_of_a_parent() } else { interrupt::flag() };
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let watch = if has_shell { Watch { shown: Shown::Nothing, ..watch } } else { watch };
+    let watch = if has_shell { Watch { shown: ProgressDisplay::Nothing, ..watch } } else { watch };
     // After privilege was gained, which forgets it.
     if let Some(parent) = watch.parent {
         end_with(parent, &stop);
@@ -176,7 +176,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
     preflight::check(&settings).map_err(Problem::failed)?;
-    announce(&settings.plane, watch.shown == Shown::Nothing)?;
+    announce(&settings.plane, watch.shown == ProgressDisplay::Nothing)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let has_page = scenario.output.report;
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
@@ -226,7 +226,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
     let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
-    Ok(Done { summary, directory, exit })
+    Ok(CompletedRun { summary, directory, exit })
 }
 
 /// The problem of a run that did not come to its end. One that did not start leaves no directory of its own.

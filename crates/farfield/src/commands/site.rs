@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::flags::site::{CrawlFlags, MakeFlags, SiteCommand, SiteFlags};
 use crate::output;
 use crate::problem::Problem;
-use crawl::{Bounds, Crawled, crawl};
+use crawl::{CrawlLimits, CrawlResult, crawl};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use farfield_engine::interrupt;
@@ -94,8 +94,8 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     let start: Url = url.parse().map_err(Problem::usage)?;
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
-    let Crawled { files, refused, broken, left, too_long, ended } =
-        crawl(&start, Bounds::of(*objects_max), &stop)?;
+    let CrawlResult { files, refused, broken, left, too_long, ended } =
+        crawl(&start, CrawlLimits::of(*objects_max), &stop)?;
     let site = files::read(files).map_err(|error| {
         let why = refused.first().map_or(String::new(), |(path, status)| format!(": {path} is {status}"));
         Problem::failed(format!("{url} shows no site{why}; {error}"))

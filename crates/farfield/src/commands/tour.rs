@@ -1,12 +1,12 @@
 //! `farfield` without a command: the tool shows itself, with people across a WAN before its own server.
 
 use crate::commands::report::shown;
-use crate::commands::run::{Done, drive};
+use crate::commands::run::{CompletedRun, drive};
 use crate::exit::Exit;
 use crate::flags::verbose::VerboseFlags;
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::Shown;
+use crate::progress::ProgressDisplay;
 use farfield_scenario::Overlay;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn tour() -> Result<Exit, Problem> {
         "farfield starts its own server in a network namespace, and sends it visitors from far away for ten\n\
          seconds: a thousand clients on fibre, DSL, phones and a satellite, each with an address and a TCP.\n\n",
     )?;
-    let Done { summary, directory, exit } = match show(FAR) {
+    let CompletedRun { summary, directory, exit } = match show(FAR) {
         Err(problem) if problem.is_forbidden() => {
             output::put(&format!(
                 "This machine does not allow that: {problem}\n\
@@ -59,8 +59,8 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
     }
 }
 
-fn show(text: &str) -> Result<Done, Problem> {
-    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, Shown::Live.into())
+fn show(text: &str) -> Result<CompletedRun, Problem> {
+    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, ProgressDisplay::Live.into())
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct ClusterFlags {
     #[command(subcommand)]
-    pub what: Clustered,
+    pub what: ClusterCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Clustered {
+pub enum ClusterCommand {
     /// Make one run on several hosts, which are reached by ssh.
     Run(Box<ClusterRunFlags>),
     /// Print what Kubernetes needs to make one run by several pods.

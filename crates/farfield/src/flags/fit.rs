@@ -92,11 +92,11 @@ pub enum Unit {
 #[derive(Debug, Args)]
 pub struct AdviseFlags {
     #[command(subcommand)]
-    pub what: Advised,
+    pub what: AdviseCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Advised {
+pub enum AdviseCommand {
     /// Recommend a keep-alive timeout, for a server whose connections each hold a worker.
     Keepalive(KeepaliveFlags),
 }

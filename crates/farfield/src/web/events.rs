@@ -32,13 +32,13 @@ impl Events {
 /// All clients of a stream, and the newest event of each name, which a new client gets first.
 #[derive(Debug, Default)]
 pub struct EventHub {
-    fed: Mutex<Fed>,
+    fed: Mutex<EventFeed>,
     /// Held by each stream of events that is open.
     open: Arc<()>,
 }
 
 #[derive(Debug, Default)]
-struct Fed {
+struct EventFeed {
     clients: Vec<Sender<Bytes>>,
     newest: Vec<(String, Bytes)>,
     closed: bool,

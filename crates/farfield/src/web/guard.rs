@@ -30,7 +30,7 @@ pub struct Guard {
 
 /// The reason why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum Refusal {
     /// It asks for another host, or for none.
     Host,
     /// It comes from a page of another origin.
@@ -41,18 +41,18 @@ pub enum Refused {
     Token,
 }
 
-impl Refused {
+impl Refusal {
     pub(super) fn answer(self) -> WebReply {
         let (status, sentence) = match self {
-            Refused::Host => (
+            Refusal::Host => (
                 StatusCode::MISDIRECTED_REQUEST,
                 "the request's Host is no address of this server: open the URL that farfield printed",
             ),
-            Refused::Origin => (StatusCode::FORBIDDEN, "the request comes from a page of another origin"),
-            Refused::Form => {
+            Refusal::Origin => (StatusCode::FORBIDDEN, "the request comes from a page of another origin"),
+            Refusal::Form => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "commands are JSON: set Content-Type: application/json")
             }
-            Refused::Token => (
+            Refusal::Token => (
                 StatusCode::UNAUTHORIZED,
                 "the request has no valid token: open the whole URL that farfield printed, with `#token=…`; programs \
                  send `Authorization: Bearer …`",
@@ -60,7 +60,7 @@ impl Refused {
         };
         let answer = WebReply::refusal(status, sentence);
         // RFC 9110, section 15.5.2.
-        if self == Refused::Token { answer.with(header::WWW_AUTHENTICATE, "Bearer") } else { answer }
+        if self == Refusal::Token { answer.with(header::WWW_AUTHENTICATE, "Bearer") } else { answer }
     }
 }
 
@@ -86,37 +86,37 @@ impl Guard {
     }
 
     /// Judges a request; `is_public` is what may be read without the token.
-    pub fn judge(&self, method: &Method, headers: &HeaderMap, is_public: bool) -> Result<(), Refused> {
-        let host = one(headers, &header::HOST).ok().flatten().ok_or(Refused::Host)?;
+    pub fn judge(&self, method: &Method, headers: &HeaderMap, is_public: bool) -> Result<(), Refusal> {
+        let host = one(headers, &header::HOST).ok().flatten().ok_or(Refusal::Host)?;
         if !self.knows(host) {
-            return Err(Refused::Host);
+            return Err(Refusal::Host);
         }
-        let origin = one(headers, &header::ORIGIN).map_err(|()| Refused::Origin)?;
+        let origin = one(headers, &header::ORIGIN).map_err(|()| Refusal::Origin)?;
         if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
-            return Err(Refused::Origin);
+            return Err(Refusal::Origin);
         }
         let is_reading = matches!(*method, Method::GET | Method::HEAD);
         if !is_reading {
             let site =
-                one(headers, &HeaderName::from_static("sec-fetch-site")).map_err(|()| Refused::Origin)?;
+                one(headers, &HeaderName::from_static("sec-fetch-site")).map_err(|()| Refusal::Origin)?;
             if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-                return Err(Refused::Origin);
+                return Err(Refusal::Origin);
             }
             let kind = one(headers, &header::CONTENT_TYPE).ok().flatten().unwrap_or_default();
             if kind.split(';').next().map(str::trim) != Some("application/json") {
-                return Err(Refused::Form);
+                return Err(Refusal::Form);
             }
         }
         if is_public && is_reading { Ok(()) } else { self.judge_token(headers) }
     }
 
-    fn judge_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    fn judge_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(token) = &self.token else { return Ok(()) };
         let given = one(headers, &header::AUTHORIZATION).ok().flatten();
         // RFC 9110, section 11.1: the scheme's case does not matter.
-        let (scheme, given) = given.and_then(|value| value.split_once(' ')).ok_or(Refused::Token)?;
+        let (scheme, given) = given.and_then(|value| value.split_once(' ')).ok_or(Refusal::Token)?;
         let is_right = scheme.eq_ignore_ascii_case("Bearer") && is_same(given.trim_start(), token);
-        if is_right { Ok(()) } else { Err(Refused::Token) }
+        if is_right { Ok(()) } else { Err(Refusal::Token) }
     }
 
     /// True if `host` is this server: an address, or one of its names. A name that an attacker's server of
@@ -147,7 +147,7 @@ fn is_same(given: &str, secret: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(guard: &Guard, method: Method, headers: &[(&str, &str)]) -> Result<(), Refused> {
+    fn judged(guard: &Guard, method: Method, headers: &[(&str, &str)]) -> Result<(), Refusal> {
         judged_at(guard, method, headers, false)
     }
 
@@ -156,7 +156,7 @@ mod tests {
         method: Method,
         headers: &[(&str, &str)],
         is_public: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let name: HeaderName = name.parse().expect("a name");
@@ -185,14 +185,14 @@ mod tests {
             "",
             "0x7f000001",
         ] {
-            assert_eq!(judged(&guard, Method::GET, &[("host", host)]), Err(Refused::Host), "{host}");
+            assert_eq!(judged(&guard, Method::GET, &[("host", host)]), Err(Refusal::Host), "{host}");
         }
-        assert_eq!(judged(&guard, Method::GET, &[]), Err(Refused::Host));
+        assert_eq!(judged(&guard, Method::GET, &[]), Err(Refusal::Host));
         let two = [("host", "127.0.0.1"), ("host", "evil.example")];
-        assert_eq!(judged(&guard, Method::GET, &two), Err(Refused::Host));
+        assert_eq!(judged(&guard, Method::GET, &two), Err(Refusal::Host));
         let remote = Guard::open("0.0.0.0:9000".parse().expect("an address"));
         assert!(judged(&remote, Method::GET, &[("host", "10.0.0.1:9000")]).is_ok());
-        assert_eq!(judged(&remote, Method::GET, &[("host", "evil.example")]), Err(Refused::Host));
+        assert_eq!(judged(&remote, Method::GET, &[("host", "evil.example")]), Err(Refusal::Host));
     }
 
     #[test]
@@ -208,15 +208,15 @@ mod tests {
             post(&[json, ("origin", "http://127.0.0.1:9000"), ("sec-fetch-site", "same-origin")]).is_ok()
         );
         for (more, why) in [
-            (&[json, ("origin", "http://evil.example")][..], Refused::Origin),
-            (&[json, ("origin", "null")], Refused::Origin),
-            (&[json, ("origin", "http://127.0.0.1:9001")], Refused::Origin),
-            (&[json, ("origin", "https://127.0.0.1:9000")], Refused::Origin),
-            (&[json, ("sec-fetch-site", "cross-site")], Refused::Origin),
-            (&[json, ("sec-fetch-site", "same-site")], Refused::Origin),
-            (&[], Refused::Form),
-            (&[("content-type", "text/plain")], Refused::Form),
-            (&[("content-type", "application/x-www-form-urlencoded")], Refused::Form),
+            (&[json, ("origin", "http://evil.example")][..], Refusal::Origin),
+            (&[json, ("origin", "null")], Refusal::Origin),
+            (&[json, ("origin", "http://127.0.0.1:9001")], Refusal::Origin),
+            (&[json, ("origin", "https://127.0.0.1:9000")], Refusal::Origin),
+            (&[json, ("sec-fetch-site", "cross-site")], Refusal::Origin),
+            (&[json, ("sec-fetch-site", "same-site")], Refusal::Origin),
+            (&[], Refusal::Form),
+            (&[("content-type", "text/plain")], Refusal::Form),
+            (&[("content-type", "application/x-www-form-urlencoded")], Refusal::Form),
         ] {
             assert_eq!(post(more), Err(why), "{more:?}");
         }
@@ -229,18 +229,18 @@ mod tests {
         assert_ne!(token, other);
         let host = ("host", "127.0.0.1:9000");
         let asked = |more: &[(&str, &str)]| judged(&guard, Method::GET, &[&[host], more].concat());
-        assert_eq!(asked(&[]), Err(Refused::Token));
+        assert_eq!(asked(&[]), Err(Refusal::Token));
         assert_eq!(asked(&[("authorization", &format!("Bearer {token}"))]), Ok(()));
         assert_eq!(asked(&[("authorization", &format!("bearer  {token}"))]), Ok(()));
         let (right, of_another, basic) =
             (format!("Bearer {token}"), format!("Bearer {other}"), format!("Basic {token}"));
         for wrong in [&of_another, &basic, token.as_str(), "Bearer", "Bearer ", ""] {
-            assert_eq!(asked(&[("authorization", wrong)]), Err(Refused::Token), "{wrong}");
+            assert_eq!(asked(&[("authorization", wrong)]), Err(Refusal::Token), "{wrong}");
         }
         let two = [("authorization", right.as_str()), ("authorization", "Bearer 0")];
-        assert_eq!(asked(&two), Err(Refused::Token));
+        assert_eq!(asked(&two), Err(Refusal::Token));
         for cookie in ["farfield-9000", "token", "Authorization"] {
-            assert_eq!(asked(&[("cookie", &format!("{cookie}={token}"))]), Err(Refused::Token), "{cookie}");
+            assert_eq!(asked(&[("cookie", &format!("{cookie}={token}"))]), Err(Refusal::Token), "{cookie}");
         }
     }
 
@@ -250,8 +250,8 @@ mod tests {
         let (guard, _) = Guard::with_token(local()).expect("random numbers");
         let host = ("host", "127.0.0.1:9000");
         assert_eq!(judged_at(&guard, Method::GET, &[host], true), Ok(()));
-        assert_eq!(judged_at(&guard, Method::GET, &[("host", "evil.example")], true), Err(Refused::Host));
+        assert_eq!(judged_at(&guard, Method::GET, &[("host", "evil.example")], true), Err(Refusal::Host));
         let headers = [host, ("content-type", "application/json")];
-        assert_eq!(judged_at(&guard, Method::POST, &headers, true), Err(Refused::Token));
+        assert_eq!(judged_at(&guard, Method::POST, &headers, true), Err(Refusal::Token));
     }
 }

@@ -30,7 +30,7 @@ pub enum Work {
 
 /// Bounds of each lane.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct LaneLimits {
     /// Threads.
     pub threads: usize,
     /// Requests that may wait for one of them.
@@ -41,14 +41,14 @@ pub struct Bounds {
     pub answer: Duration,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
+impl Default for LaneLimits {
+    fn default() -> LaneLimits {
         let seconds = Duration::from_secs;
-        Bounds { threads: 2, waiting: 16, turn: seconds(10), answer: seconds(120) }
+        LaneLimits { threads: 2, waiting: 16, turn: seconds(10), answer: seconds(120) }
     }
 }
 
-impl Bounds {
+impl LaneLimits {
     /// Threads of all lanes.
     pub fn threads_of_all(&self) -> usize {
         LANES * self.threads
@@ -61,7 +61,7 @@ const LANES: usize = 4;
 /// The lanes of a server.
 #[derive(Debug)]
 pub struct Lanes {
-    bounds: Bounds,
+    bounds: LaneLimits,
     folder: Lane,
     check: Lane,
     report: Lane,
@@ -79,7 +79,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(name: &'static str, bounds: Bounds) -> Lane {
+    fn new(name: &'static str, bounds: LaneLimits) -> Lane {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let places = semaphore(bounds.threads + bounds.waiting);
         Lane { name, places, threads: semaphore(bounds.threads) }
@@ -87,7 +87,7 @@ impl Lane {
 }
 
 impl Lanes {
-    pub fn new(bounds: Bounds) -> Lanes {
+    pub fn new(bounds: LaneLimits) -> Lanes {
         let lane = |name| Lane::new(name, bounds);
         let (folder, check) = (lane("readings of a folder"), lane("checks of scenarios"));
         Lanes { bounds, folder, check, report: lane("reports"), stop: lane("ends of runs") }
@@ -147,7 +147,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(600);
 
-    fn runtime(bounds: Bounds) -> tokio::runtime::Runtime {
+    fn runtime(bounds: LaneLimits) -> tokio::runtime::Runtime {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_all().max_blocking_threads(bounds.threads_of_all()).build().expect("an event loop")
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn stuck_checks_hold_up_checks_alone_and_a_bounded_number_of_them() {
-        let bounds = Bounds { threads: 2, waiting: 3, turn: LONG, answer: LONG };
+        let bounds = LaneLimits { threads: 2, waiting: 3, turn: LONG, answer: LONG };
         runtime(bounds).block_on(async {
             let lanes = Arc::new(Lanes::new(bounds));
             let (mut releases, mut held) = (Vec::new(), Vec::new());
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_does_not_come_is_said_to() {
-        let bounds = Bounds { threads: 1, waiting: 1, turn: Duration::ZERO, answer: Duration::ZERO };
+        let bounds = LaneLimits { threads: 1, waiting: 1, turn: Duration::ZERO, answer: Duration::ZERO };
         runtime(bounds).block_on(async {
             let lanes = Lanes::new(bounds);
             let (release, work) = stuck();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_panic_gives_its_thread_back() {
-        let bounds = Bounds { threads: 1, waiting: 0, turn: LONG, answer: LONG };
+        let bounds = LaneLimits { threads: 1, waiting: 0, turn: LONG, answer: LONG };
         runtime(bounds).block_on(async {
             let lanes = Lanes::new(bounds);
             let broken = lanes.answer(Work::Folder, || panic!("a defect, on purpose")).await;

@@ -35,11 +35,11 @@ pub struct WorkbenchRuns {
     folder: PathBuf,
     scenarios: PathBuf,
     hub: Arc<EventHub>,
-    all: Mutex<Started>,
+    all: Mutex<RunTable>,
 }
 
 #[derive(Debug, Default)]
-struct Started {
+struct RunTable {
     runs: Vec<StartedRun>,
     next: u64,
     /// The workbench ends, and starts no more.

@@ -7,7 +7,7 @@
 use super::files::is_plain_name;
 use crate::commands::report::PAGE;
 use crate::commands::run::SAMPLES_OF_PAGE;
-use crate::commands::runs::held::{Left, hold};
+use crate::commands::runs::held::{SkippedRun, hold};
 use farfield_base::printable;
 use farfield_files::Folder;
 use farfield_report::directory::SUMMARY_FILE;
@@ -123,7 +123,7 @@ impl KeptRuns {
         }
         let complete = RunDirectory::open(&path).is_ok_and(|run| run.summary().complete);
         let whole = hold(&folder, OsStr::new(run), complete);
-        Ok((folder, whole.map_err(|Left { why, .. }| left("is left as it is", &why))?))
+        Ok((folder, whole.map_err(|SkippedRun { why, .. }| left("is left as it is", &why))?))
     }
 }
 

@@ -4,7 +4,7 @@
 //! A machine that is busy makes these runs later, not other: the server is stopped after the first
 //! checkpoint, a second into the run, and what was asked of it in the seconds that are left stays open.
 
-use crate::common::{Ended, Place, Served, Signal, count};
+use crate::common::{Ended, FarfieldServer, Place, Signal, count};
 use farfield_base::{Outcome, Sample};
 use farfield_measure::Quantile;
 use farfield_measure::summary::{EstimatedTime, PartSummary};
@@ -22,7 +22,7 @@ fn stopped_in_mid_run(place: &Place, words: &str) -> Ended {
 }
 
 fn stopped_once(place: &Place, words: &str) -> Ended {
-    let server: Served = place.serve("");
+    let server: FarfieldServer = place.serve("");
     let run = place.begin_run(&format!("{}/bytes/100 {words}", server.url));
     run.await_checkpoint();
     server.signal(Signal::STOP);

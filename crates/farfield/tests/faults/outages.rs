@@ -4,7 +4,7 @@
 //! seconds.
 
 use crate::common::nginx::Nginx;
-use crate::common::secure::{Authority, Nginx as SecureNginx, VALID};
+use crate::common::secure::{Authority, SecureNginx, VALID};
 use crate::common::wan::{DebianServer, Wan, find};
 use crate::common::{Ended, Place, Running, Signal};
 use farfield_base::{Instant, Outcome, Sample};

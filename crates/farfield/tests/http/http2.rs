@@ -158,7 +158,7 @@ fn over_tls_the_server_must_agree() {
     Authority::new(&place).certify(&place, "shop.test", VALID);
     let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
     let directives = format!("ssl_protocols {BOTH}; listen {address} ssl http2;");
-    let Some(nginx) = secure::Nginx::start_with(test, &place, "shop.test", &directives) else { return };
+    let Some(nginx) = secure::SecureNginx::start_with(test, &place, "shop.test", &directives) else { return };
     let words = "/4k --set tls.server-name=shop.test --cacert ca.pem --http 2";
     let ended = place.run(&format!("https://{address}{words} -n 200 -c 4")).exits(0);
     let samples = answered(&ended);

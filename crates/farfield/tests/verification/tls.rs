@@ -2,7 +2,7 @@
 //! they agree in every request, whatever version of HTTP and of TLS was spoken, and a sample that is wrong
 //! is found.
 
-use crate::common::secure::{Authority, Nginx, VALID};
+use crate::common::secure::{Authority, SecureNginx, VALID};
 use crate::common::wan::{CALM_PACKETS, may_build};
 use crate::common::{Ended, Place};
 use farfield_base::{EarlyData, Outcome, Sample};
@@ -113,7 +113,7 @@ fn requests_within_the_handshake_agree() {
     Authority::new(&place).certify(&place, "shop.test", VALID);
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
     let takes = format!("ssl_protocols TLSv1.3; ssl_early_data on; listen {free} ssl http2;");
-    let Some(nginx) = Nginx::start_with(test, &place, "shop.test", &takes) else { return };
+    let Some(nginx) = SecureNginx::start_with(test, &place, "shop.test", &takes) else { return };
     for (address, http) in [(nginx.address, "1.1"), (free, "2")] {
         let early =
             "--policy one-request --set tls.early-data=true --set tls.server-name=shop.test --cacert ca.pem";

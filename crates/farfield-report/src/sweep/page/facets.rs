@@ -18,7 +18,7 @@ const DRAWN: [(&str, &str, f64); 4] = [
 const FACETS_MAX: usize = 12;
 
 /// A level of the factor along the x axis: its number, and its name where it has none of its own.
-struct Across {
+struct AxisLevels {
     label: String,
     numbers: Vec<f64>,
 }
@@ -27,7 +27,7 @@ struct Across {
 pub fn charts(page: &mut String, report: &SweepReport, names: &ShortNames) {
     let Some((across, lines, others)) = roles(report) else { return };
     page.push_str("<h2>Charts</h2>\n");
-    let axis = Across::of(across, names);
+    let axis = AxisLevels::of(across, names);
     let facets = combinations(&others);
     page.push_str("<div class=\"charts\">\n");
     for (metric, label, unit) in DRAWN.into_iter().filter(|(metric, ..)| !is_zero(report, metric)) {
@@ -99,7 +99,7 @@ fn series<'a>(
     names: &ShortNames,
     [across, lines]: [&Factor; 2],
     has_lines: bool,
-    axis: &Across,
+    axis: &AxisLevels,
     drawn: impl Fn(&PointReport) -> Option<(&'a str, f64)>,
 ) -> Vec<Series> {
     let of_line = |value: Option<&String>| {
@@ -136,11 +136,11 @@ fn series<'a>(
     }
 }
 
-impl Across {
-    fn of(factor: &Factor, names: &ShortNames) -> Across {
+impl AxisLevels {
+    fn of(factor: &Factor, names: &ShortNames) -> AxisLevels {
         let name = names.key(&factor.key);
         match numbers(&factor.levels) {
-            Some((numbers, unit)) => Across { label: format!("{name}{unit}"), numbers },
+            Some((numbers, unit)) => AxisLevels { label: format!("{name}{unit}"), numbers },
             None => {
                 let places: Vec<String> = factor
                     .levels
@@ -152,7 +152,7 @@ impl Across {
                     })
                     .collect();
                 let numbers = (1..=factor.levels.len()).map(|place| place as f64).collect();
-                Across { label: format!("{name} ({})", places.join(", ")), numbers }
+                AxisLevels { label: format!("{name} ({})", places.join(", ")), numbers }
             }
         }
     }

@@ -57,7 +57,7 @@ impl Tool<'_> {
         let before = children_cpu_s();
         let start = monotonic_ns();
         let child = self.start()?;
-        let mut watch = Watch::of(child, stop);
+        let mut watch = ToolProcess::of(child, stop);
         let status = watch.until_it_ends()?;
         let cpu_s = (children_cpu_s() - before).max(watch.cpu_s());
         let run = ToolRun {
@@ -95,7 +95,7 @@ impl Tool<'_> {
 }
 
 /// `ended with exit code 1`, or by which signal.
-fn in_words(status: ExitStatus, watch: &Watch<'_>) -> String {
+fn in_words(status: ExitStatus, watch: &ToolProcess<'_>) -> String {
     let how = match status.code() {
         Some(code) if code > 128 => format!("was ended by signal {}", code - 128),
         Some(code) => format!("ended with exit code {code}"),
@@ -117,7 +117,7 @@ struct Process {
     threads: u64,
 }
 
-struct Watch<'a> {
+struct ToolProcess<'a> {
     child: Child,
     stop: &'a AtomicBool,
     /// The tool's own process: the init's first child.
@@ -133,9 +133,9 @@ struct Watch<'a> {
     threads: BTreeMap<i32, u64>,
 }
 
-impl Watch<'_> {
-    fn of(child: Child, stop: &AtomicBool) -> Watch<'_> {
-        Watch {
+impl ToolProcess<'_> {
+    fn of(child: Child, stop: &AtomicBool) -> ToolProcess<'_> {
+        ToolProcess {
             child,
             stop,
             tool: None,
@@ -243,7 +243,7 @@ impl Watch<'_> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for ToolProcess<'_> {
     /// Leaves nothing behind, even if the audit ends by an error.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {

@@ -41,7 +41,7 @@ pub fn run(flags: &ClusterRunFlags) -> Result<Exit, Problem> {
     let program = Program::own()?;
     let rendezvous =
         Rendezvous::begin(&flags.what, &flags.rendezvous, parts.clone(), GatherKey::generate(), listener)?;
-    let started = Arc::new(Started { stop: Arc::clone(&stop), ..Started::default() });
+    let started = Arc::new(RunProgress { stop: Arc::clone(&stop), ..RunProgress::default() });
     let hosts: Vec<JoinHandle<()>> = flags
         .hosts
         .iter()
@@ -81,7 +81,7 @@ fn is_of_address(letter: char) -> bool {
 
 /// The hosts of a run.
 #[derive(Default)]
-struct Started {
+struct RunProgress {
     stop: Arc<AtomicBool>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
@@ -89,7 +89,7 @@ struct Started {
     failed: Mutex<Option<String>>,
 }
 
-impl Started {
+impl RunProgress {
     /// Starts a part at a host, and waits for its end, which is a failure where the run has not begun.
     fn host(&self, ssh: &Ssh, program: &Program, start: &Start, ticket: &str) {
         let ended = ssh.provide(program, &self.stop).and_then(|path| {

@@ -4,7 +4,7 @@
 //! user's, and if nobody holds its lock. The folder and each run in it are held open from the first look
 //! to the removal, so that no link, and nothing that takes a name meanwhile, leads to anything else.
 
-use super::held::{Left, hold};
+use super::held::{SkippedRun, hold};
 use crate::commands::compare::refused;
 use crate::exit::Exit;
 use crate::flags::compare::RunsFlags;
@@ -32,7 +32,7 @@ pub fn prune(flags: &RunsFlags) -> Result<Exit, Problem> {
                 let word = if flags.dry_run { "would remove" } else { "removed" };
                 let _ = writeln!(text, "{word} {} ({})", run.name, bytes(size as f64));
             }
-            Err(Left { why, is_failure }) => {
+            Err(SkippedRun { why, is_failure }) => {
                 failed |= is_failure;
                 let _ = writeln!(text, "left {}: {why}", run.name);
             }
@@ -71,10 +71,10 @@ fn due(runs: &[ListedRun], keep: Option<usize>, older: Option<Duration>) -> impl
 }
 
 /// Removes a run and returns its bytes on disk.
-fn remove(folder: &Folder, run: &ListedRun, dry_run: bool) -> Result<u64, Left> {
+fn remove(folder: &Folder, run: &ListedRun, dry_run: bool) -> Result<u64, SkippedRun> {
     let name = run.path.file_name().unwrap_or(run.path.as_os_str());
     let whole = hold(folder, name, run.run.as_ref().is_ok_and(|run| run.summary().complete))?;
-    let failure = |error: std::io::Error| Left { why: error.to_string(), is_failure: true };
+    let failure = |error: std::io::Error| SkippedRun { why: error.to_string(), is_failure: true };
     let size = whole.bytes_on_disk().map_err(failure)?;
     if !dry_run {
         folder.remove_whole(name, &whole, SUMMARY_FILE).map_err(failure)?;

@@ -22,7 +22,7 @@ const HTML_BYTES_MAX: u64 = 16 << 20;
 
 /// The result of a crawl.
 #[derive(Debug, Default)]
-pub struct Crawled {
+pub struct CrawlResult {
     /// The objects that were there.
     pub files: Vec<FoundFile>,
     /// Paths that were answered with something else than 200 or a redirect.
@@ -39,7 +39,7 @@ pub struct Crawled {
 
 /// Bounds on what a crawl holds and waits for.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct CrawlLimits {
     /// Objects.
     pub objects_max: NonZeroU32,
     /// Bytes of HTML in all.
@@ -54,12 +54,12 @@ pub struct Bounds {
     pub answer_timeout: Duration,
 }
 
-impl Bounds {
+impl CrawlLimits {
     /// 256 MiB of HTML, 64 MiB of a million paths, and 30 s for each of three answers that do not come.
-    pub fn of(objects_max: NonZeroU32) -> Bounds {
+    pub fn of(objects_max: NonZeroU32) -> CrawlLimits {
         let (html_bytes_max, paths_max, path_bytes_max) = (256 << 20, 1_000_000, 64 << 20);
         let answer_timeout = Duration::from_secs(30);
-        Bounds { objects_max, html_bytes_max, paths_max, path_bytes_max, broken_max: 3, answer_timeout }
+        CrawlLimits { objects_max, html_bytes_max, paths_max, path_bytes_max, broken_max: 3, answer_timeout }
     }
 }
 
@@ -69,7 +69,7 @@ impl Bounds {
 ///
 /// # Errors
 /// The first page does not come or breaks off.
-pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, Problem> {
+pub fn crawl(start: &Url, bounds: CrawlLimits, stop: &AtomicBool) -> Result<CrawlResult, Problem> {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -90,7 +90,7 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
     }
     let mut paths = Paths::default();
     paths.add(first.to_owned(), bounds);
-    let mut crawled = Crawled::default();
+    let mut crawled = CrawlResult::default();
     let (mut html_bytes, mut broken) = (0, 0);
     while crawled.files.len() < bounds.objects_max.get() as usize
         && let Some(path) = paths.waiting.pop_front()
@@ -150,7 +150,7 @@ struct Paths {
 }
 
 impl Paths {
-    fn add(&mut self, path: String, bounds: Bounds) {
+    fn add(&mut self, path: String, bounds: CrawlLimits) {
         if self.known.contains(&path) {
             return;
         }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn paths_of_a_crawl_are_bounded() {
         let objects_max = NonZeroU32::new(10).expect("ten");
-        let bounds = Bounds { paths_max: 100, path_bytes_max: 10_000, ..Bounds::of(objects_max) };
+        let bounds = CrawlLimits { paths_max: 100, path_bytes_max: 10_000, ..CrawlLimits::of(objects_max) };
         let mut many = Paths::default();
         (0..1_000).for_each(|number| many.add(format!("/{number}"), bounds));
         assert_eq!((many.waiting.len(), many.left), (100, 900));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     /// Crawls a server that answers each path with this page; `None` if the path is not there.
-    fn crawled(page: fn(&str) -> Option<Vec<u8>>, bounds: Bounds) -> Crawled {
+    fn crawled(page: fn(&str) -> Option<Vec<u8>>, bounds: CrawlLimits) -> CrawlResult {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let start = format!("http://{}/", listener.local_addr().expect("an address"));
         let serve = move || {
@@ -292,7 +292,7 @@ mod tests {
             page.extend_from_slice(b"<a href=/last>");
             (path == "/").then_some(page)
         };
-        let crawled = crawled(page, Bounds::of(NonZeroU32::new(10).expect("ten")));
+        let crawled = crawled(page, CrawlLimits::of(NonZeroU32::new(10).expect("ten")));
         assert_eq!(crawled.files[0].html.as_deref().map(str::len), Some(16 << 20));
         assert_eq!(crawled.files[0].size, Bytes((16 << 20) + 14));
         assert_eq!(crawled.refused, [("/first".to_owned(), 404)]);
@@ -305,9 +305,9 @@ mod tests {
             let number: u32 = path.trim_start_matches('/').parse().unwrap_or(0);
             Some(format!("<a href=/{}>{}", number + 1, "x".repeat(1_000)).into_bytes())
         };
-        let default = Bounds::of(NonZeroU32::new(10_000).expect("many"));
+        let default = CrawlLimits::of(NonZeroU32::new(10_000).expect("many"));
         assert_eq!(default.html_bytes_max, 256 << 20);
-        let crawled = crawled(page, Bounds { html_bytes_max: 50_000, ..default });
+        let crawled = crawled(page, CrawlLimits { html_bytes_max: 50_000, ..default });
         assert_eq!(crawled.files.len(), 50);
         let why = crawled.ended.expect("a reason");
         assert!(why.contains("of HTML"), "{why}");
@@ -322,9 +322,9 @@ mod tests {
                 std::thread::park();
             },
         };
-        let default = Bounds::of(NonZeroU32::new(10).expect("ten"));
+        let default = CrawlLimits::of(NonZeroU32::new(10).expect("ten"));
         assert_eq!((default.answer_timeout, default.broken_max), (Duration::from_secs(30), 3));
-        let crawled = crawled(page, Bounds { answer_timeout: Duration::from_millis(50), ..default });
+        let crawled = crawled(page, CrawlLimits { answer_timeout: Duration::from_millis(50), ..default });
         assert_eq!((crawled.files.len(), crawled.broken.len()), (1, 3), "{:?}", crawled.broken);
         assert!(crawled.broken.iter().all(|(_, why)| why.contains("timeout")), "{:?}", crawled.broken);
         assert_eq!(crawled.ended.as_deref(), Some("3 answers in turn did not come"));

@@ -20,7 +20,7 @@ const BESIDE: u16 = 72;
 const LEAST: (u16, u16) = (24, 5);
 
 /// A line of a chart: its name, its look, and the value of a second.
-struct Curve {
+struct ChartLine {
     name: &'static str,
     style: Style,
     of: fn(&SeriesRow) -> Option<u64>,
@@ -34,12 +34,12 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
     let [left, right] = halves.areas(area);
     let rows: Vec<&SeriesRow> = view.shown().collect();
     let rates = [
-        Curve { name: "offered", style: palette.second, of: |row| Some(row.offered) },
-        Curve { name: "completed", style: palette.first, of: |row| Some(row.completed) },
+        ChartLine { name: "offered", style: palette.second, of: |row| Some(row.offered) },
+        ChartLine { name: "completed", style: palette.first, of: |row| Some(row.completed) },
     ];
     let responses = [
-        Curve { name: "p99", style: palette.second, of: |row| row.response_p99_ns },
-        Curve { name: "median", style: palette.first, of: |row| row.response_p50_ns },
+        ChartLine { name: "p99", style: palette.second, of: |row| row.response_p99_ns },
+        ChartLine { name: "median", style: palette.first, of: |row| row.response_p50_ns },
     ];
     let marks: Vec<f64> = view.facts.changes.iter().map(|(at, _)| at.as_secs_f64()).collect();
     chart(frame, left, "requests", (&rows, &marks), &rates, rate, palette);
@@ -51,7 +51,7 @@ fn chart(
     area: Rect,
     name: &str,
     (rows, marks): (&[&SeriesRow], &[f64]),
-    curves: &[Curve; 2],
+    curves: &[ChartLine; 2],
     label: impl Fn(f64) -> String,
     palette: Palette,
 ) {

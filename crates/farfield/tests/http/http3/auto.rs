@@ -3,7 +3,7 @@
 
 use super::{Answering, TRUSTING, serve};
 use crate::common::caddy::free_on_both;
-use crate::common::secure::{Authority, Nginx, VALID};
+use crate::common::secure::{Authority, SecureNginx, VALID};
 use crate::common::{Ended, Place, Signal};
 use farfield_base::{AlternativeCounts, EarlyData, Outcome, Sample, SpokenVersion};
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ fn alternatives(ended: &Ended) -> AlternativeCounts {
 }
 
 /// The built-in server, which names the `alternative`, in which OWN stands for its own port.
-fn naming(place: &Place, alternative: &str) -> (SocketAddr, crate::common::Served) {
+fn naming(place: &Place, alternative: &str) -> (SocketAddr, crate::common::FarfieldServer) {
     let address = free_on_both();
     let alternative = alternative.replace("OWN", &address.port().to_string());
     (address, place.serve_at(&format!("{address} --tls --config alt-svc='{alternative}'")))
@@ -109,7 +109,7 @@ fn the_server_chooses() {
     answered(&ended, &[SpokenVersion::Http11]);
     served.end(Signal::INT);
     Authority::new(&place).certify(&place, "shop.test", VALID);
-    let Some(nginx) = Nginx::start("the_server_chooses", &place, "shop.test", "TLSv1.2 TLSv1.3") else {
+    let Some(nginx) = SecureNginx::start("the_server_chooses", &place, "shop.test", "TLSv1.2 TLSv1.3") else {
         return;
     };
     // As many connections as the policy says, once it is known that they have no streams.

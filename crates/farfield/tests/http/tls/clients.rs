@@ -1,6 +1,6 @@
 //! Clients' part in a handshake, against nginx: certificates of their own, and groups of key exchange.
 
-use crate::common::secure::{Authority, BOTH, Nginx, VALID, take_log};
+use crate::common::secure::{Authority, BOTH, SecureNginx, VALID, take_log};
 use crate::common::{Ended, Place, count};
 use farfield_base::Outcome;
 use std::fs;
@@ -39,7 +39,7 @@ fn nginx_sees_each_users_certificate() {
     for version in BOTH.split(' ') {
         let asks =
             format!("ssl_protocols {version}; ssl_verify_client on; ssl_client_certificate HOME/ca.pem;");
-        let Some(nginx) = Nginx::start_with(test, &place, "shop.test", &asks) else { return };
+        let Some(nginx) = SecureNginx::start_with(test, &place, "shop.test", &asks) else { return };
         let url = format!("{} --cacert ca.pem --policy one-request", nginx.url("shop.test"));
         let run = |words: &str| place.run(&format!("{url} -n 40 -c 4 {words}"));
 
@@ -92,7 +92,7 @@ fn groups_are_those_that_are_asked_for() {
     let place = Place::new();
     Authority::new(&place).certify(&place, "shop.test", VALID);
     let takes = format!("ssl_protocols {BOTH}; ssl_ecdh_curve secp384r1:prime256v1;");
-    let Some(nginx) = Nginx::start_with(test, &place, "shop.test", &takes) else { return };
+    let Some(nginx) = SecureNginx::start_with(test, &place, "shop.test", &takes) else { return };
     let url = format!("{} --cacert ca.pem -c 2 --policy one-request", nginx.url("shop.test"));
     let run = |words: &str| place.run(&format!("{url} -n 12 --set tls.resumption=false {words}"));
     // In TLS 1.2 the certificate's own curve, P-256, must be offered as well (RFC 8422 section 5.1.1).

@@ -1,7 +1,7 @@
 //! Early data of TLS 1.3: requests within the handshake, before nginx that takes them, near and far, and
 //! before servers that pass over them.
 
-use crate::common::secure::{Authority, Nginx, VALID};
+use crate::common::secure::{Authority, SecureNginx, VALID};
 use crate::common::{Ended, Place, poll};
 use farfield_base::{EarlyData, Outcome, Sample};
 use rustls::crypto::aws_lc_rs;
@@ -58,7 +58,7 @@ fn nginx_takes_requests_within_the_handshake() {
         "ssl_protocols TLSv1.3; ssl_early_data on; listen {address} ssl http2; \
          access_log HOME/early.log early; error_page 405 =200 /4k;"
     );
-    let Some(nginx) = Nginx::start_with(test, &place, "shop.test", &takes) else { return };
+    let Some(nginx) = SecureNginx::start_with(test, &place, "shop.test", &takes) else { return };
     for (port, http) in [(nginx.address, "1.1"), (address, "2")] {
         let url = format!("https://{port}/4k --set tls.server-name=shop.test --cacert ca.pem --http {http}");
         let ended = place.run(&format!("{url} -n 100 -c 4 {EARLY}")).exits(0);

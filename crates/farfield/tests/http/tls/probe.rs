@@ -2,7 +2,7 @@
 //! request is sent.
 
 use crate::common::Place;
-use crate::common::secure::{Authority, BOTH, Nginx, VALID};
+use crate::common::secure::{Authority, BOTH, SecureNginx, VALID};
 use farfield_base::Outcome;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -47,7 +47,7 @@ fn the_cause_is_named_with_what_helps() {
     Authority::new(&strangers).certify(&strangers, "stranger.test", VALID);
     let [namesake, stranger] =
         ["ca.pem", "stranger.test.pem"].map(|name| strangers.path(name).display().to_string());
-    let Some(nginx) = Nginx::start(test, &place, "shop.test", BOTH) else { return };
+    let Some(nginx) = SecureNginx::start(test, &place, "shop.test", BOTH) else { return };
     let url = nginx.url("shop.test");
     refused(&place, &url, &["leads to no trusted root", "`--cacert`", "`--insecure`"]);
     let own = format!("{url} --cacert {stranger}");
@@ -65,11 +65,11 @@ fn the_cause_is_named_with_what_helps() {
     ] {
         authority.certify(place, "shop.test", years);
         place.write("ca.pem", &ca);
-        let Some(nginx) = Nginx::start(test, place, "shop.test", BOTH) else { return };
+        let Some(nginx) = SecureNginx::start(test, place, "shop.test", BOTH) else { return };
         refused(place, &format!("{} --cacert ca.pem", nginx.url("shop.test")), &parts);
     }
     let older = copy_of(&place);
-    let Some(nginx) = Nginx::start(test, &older, "shop.test", "TLSv1.2") else { return };
+    let Some(nginx) = SecureNginx::start(test, &older, "shop.test", "TLSv1.2") else { return };
     let url = format!("{} --cacert ca.pem", nginx.url("shop.test"));
     refused(&older, &format!("{url} --set tls.versions=['1.3']"), &["in common", "offer \"1.2\" as well"]);
     refused(&older, &format!("{url} --http 2"), &["refuses the version of HTTP", "`--http 1.1`"]);

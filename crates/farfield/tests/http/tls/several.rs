@@ -34,7 +34,7 @@ fn http_leads_to_https() {
         "ssl_protocols {BOTH}; add_header Set-Cookie 's=1; Secure';
         location /own {{ if ($http_cookie != 's=1') {{ return 403; }} return 200 'ok'; }}"
     );
-    let Some(secure) = secure::Nginx::start_with(test, &sso, "shop.test", &directives) else { return };
+    let Some(secure) = secure::SecureNginx::start_with(test, &sso, "shop.test", &directives) else { return };
     let to = format!("https://shop.test:{}/4k", secure.address.port());
     let plain = Nginx::start(
         &program,
@@ -76,7 +76,7 @@ fn a_host_with_a_certificate_of_another_name_is_refused() {
     let (Some(program), place, other) = (find(test, "nginx"), Place::new(), Place::new()) else { return };
     let authority = Authority::new(&place);
     authority.certify(&place, "other.test", VALID);
-    let Some(secure) = secure::Nginx::start(test, &place, "other.test", BOTH) else { return };
+    let Some(secure) = secure::SecureNginx::start(test, &place, "other.test", BOTH) else { return };
     let plain = Nginx::start(&program, &other, "access_log off;", "location / { return 200 'ok'; }");
     place.write("shop.toml", scenario(plain.address, secure.address));
     let refused = place.farfield("run shop.toml -d 1s -q").exits(1);

@@ -2,7 +2,7 @@
 //! against servers whose TLS is wrong, each of which has a name in the outcomes.
 
 use crate::common::relay::words_closing_first;
-use crate::common::secure::{Authority, BOTH, HandshakeLog, Nginx, VALID, take_log};
+use crate::common::secure::{Authority, BOTH, HandshakeLog, SecureNginx, VALID, take_log};
 use crate::common::wan::{DebianServer, Wan};
 use crate::common::{Ended, Place, count};
 use farfield_base::{Duration, Outcome, Sample, TlsVersion};
@@ -34,7 +34,8 @@ fn accounts(place: &Place, ended: &Ended) -> (Vec<Sample>, Vec<HandshakeLog>) {
 fn each_request_to_nginx_is_in_its_log() {
     let place = Place::new();
     Authority::new(&place).certify(&place, "shop.test", VALID);
-    let Some(nginx) = Nginx::start("each_request_to_nginx_is_in_its_log", &place, "shop.test", BOTH) else {
+    let Some(nginx) = SecureNginx::start("each_request_to_nginx_is_in_its_log", &place, "shop.test", BOTH)
+    else {
         return;
     };
     let url = nginx.url("shop.test");
@@ -128,7 +129,7 @@ fn wrong_certificates_have_names() {
     authority.certify(&place, "shop.test", VALID);
     Authority::new(&strangers);
     let strangers_ca = strangers.path("ca.pem").display().to_string();
-    let Some(nginx) = Nginx::start(test, &place, "shop.test", BOTH) else { return };
+    let Some(nginx) = SecureNginx::start(test, &place, "shop.test", BOTH) else { return };
     let url = nginx.url("shop.test");
     place.run(&format!("{url} --cacert ca.pem -n 6")).exits(0);
     let ended = fails(&place, &url, Outcome::TlsUntrusted);
@@ -137,7 +138,7 @@ fn wrong_certificates_have_names() {
     let name = nginx.url("other.test");
     fails(&place, &format!("{name} --cacert ca.pem"), Outcome::TlsNameMismatch);
     let elsewhere = copy_of(&place);
-    let older = Nginx::start(test, &elsewhere, "shop.test", "TLSv1.2").expect("nginx is there");
+    let older = SecureNginx::start(test, &elsewhere, "shop.test", "TLSv1.2").expect("nginx is there");
     let url = older.url("shop.test");
     fails(&place, &format!("{url} -k --set tls.versions=['1.3']"), Outcome::TlsIncompatible);
 
@@ -151,7 +152,7 @@ fn wrong_certificates_have_names() {
 
     let old = Place::new();
     authority.certify(&old, "shop.test", (2001, 2002));
-    let Some(nginx) = Nginx::start(test, &old, "shop.test", BOTH) else { return };
+    let Some(nginx) = SecureNginx::start(test, &old, "shop.test", BOTH) else { return };
     fails(&place, &format!("{} --cacert ca.pem", nginx.url("shop.test")), Outcome::TlsUntrusted);
 }
 
