@@ -663,7 +663,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__cluster__subcmd__run)
-            opts="-c -R -d -n -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --seed --set --wait --out --format --quiet --hosts --ssh --listen --address --help"
+            opts="-c -R -d -n -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --seed --set --wait --out --format --quiet --hosts --ssh --listen --address --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,6 +714,10 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cool-down)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1007,7 +1011,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__gather)
-            opts="-c -R -d -n -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --seed --set --wait --out --format --quiet --listen --ticket --key --parts --weights --help"
+            opts="-c -R -d -n -o -q -h --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --seed --set --wait --out --format --quiet --listen --ticket --key --parts --weights --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1058,6 +1062,10 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cool-down)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1662,7 +1670,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -v -h --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --verbose --plain --show-scenario --starts-only --with-parent --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -v -h --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --verbose --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1713,6 +1721,10 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cool-down)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2352,7 +2364,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__sweep)
-            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --stages --duration --requests --sessions --think --warm-up --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2464,6 +2476,10 @@ _farfield() {
                     return 0
                     ;;
                 --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cool-down)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -435,6 +435,7 @@ if TYPE_CHECKING:
         requests_site: Value
         requests_site_seed: Value
         run: Value
+        run_cool_down: Value
         run_drain: Value
         run_duration: Value
         run_duration_max: Value
@@ -690,6 +691,9 @@ if TYPE_CHECKING:
         warm_up: Value
         """Length of the warm-up, before the measured part [default: 1s]"""
 
+        cool_down: Value
+        """Time for which the load goes on after the measured part"""
+
         part: Value
         """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
         place that Slurm, MPI or Kubernetes give; all of it if absent
@@ -931,6 +935,9 @@ if TYPE_CHECKING:
 
         warm_up: Value
         """Length of the warm-up, before the measured part [default: 1s]"""
+
+        cool_down: Value
+        """Time for which the load goes on after the measured part"""
 
         part: Value
         """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
@@ -1369,6 +1376,7 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "sessions": ("sessions", True),
         "think": ("think", True),
         "warm_up": ("warm-up", True),
+        "cool_down": ("cool-down", True),
         "part": ("part", True),
         "start_at": ("start-at", True),
         "target": ("target", True),
@@ -1440,6 +1448,7 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "sessions": ("sessions", True),
         "think": ("think", True),
         "warm_up": ("warm-up", True),
+        "cool_down": ("cool-down", True),
         "part": ("part", True),
         "start_at": ("start-at", True),
         "target": ("target", True),
@@ -1993,6 +2002,7 @@ KEYS: Dict[str, str] = {
     "requests_site": "requests.site",
     "requests_site_seed": "requests.site-seed",
     "run": "run",
+    "run_cool_down": "run.cool-down",
     "run_drain": "run.drain",
     "run_duration": "run.duration",
     "run_duration_max": "run.duration-max",

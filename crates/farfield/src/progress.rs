@@ -190,7 +190,8 @@ impl Lines {
         let parts = [run.fold.warm_up(), run.fold.steady()];
         let ended: u64 = parts.iter().map(|part| part.requests()).sum();
         let failed = ended - parts.iter().map(|part| part.count(Outcome::Ok)).sum::<u64>();
-        self.count(ended, failed, run.folded_to);
+        // After the measured part there are others.
+        self.count(ended + run.fold.drained(), failed, run.folded_to);
         let rate = self.rate;
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));

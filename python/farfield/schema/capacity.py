@@ -215,7 +215,9 @@ class GoalReading:
     """The share that may be: of a p99, one in a hundred."""
 
     beyond_share: float | None = None
-    """The share of times beyond the limit, of a percentile; null of any other goal."""
+    """The share of times beyond the limit, of a percentile, and of requests that are of the kind that a
+    goal on a share limits; null of any other goal.
+    """
 
     goal: str
     """The goal."""
@@ -256,6 +258,11 @@ class Observed:
     directory: str
     """The run directory."""
 
+    end_ns: int = 0
+    """At the end of the measured part, the time in which response times differ from the rest; 0 if they
+    do not.
+    """
+
     error_share: float | None = None
     """The share of requests that went wrong; null if there were none."""
 
@@ -269,6 +276,9 @@ class Observed:
     """The mean response time of the second half of the measured part over that of the first; null if
     either had none.
     """
+
+    median_ns: float | None = None
+    """The median response time; null if there is none."""
 
     offered_per_s: float
     """Requests that were due, a second."""

@@ -5,14 +5,14 @@ use super::sink::{EVENTS_A_LOOK, Remote};
 use crate::links::ShardScope;
 use crate::transit::Crossing;
 use crate::{Directory, Shard};
-use farfield_base::{Duration, Instant, Note, Sample, Window};
+use farfield_base::{Duration, Instant, Note, Sample};
 use farfield_user::Plan;
 use std::sync::Arc;
 
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub shard: Shard,
-    window: Window,
+    load_until: Instant,
     drain_until: Instant,
     finished: bool,
     pub events: u64,
@@ -33,7 +33,7 @@ impl Partition {
         let network = Arc::clone(&simulation.network);
         Partition {
             shard: Shard::with(ShardScope::Nothing, network, Arc::clone(directory), users),
-            window: simulation.window,
+            load_until: simulation.window.measure_to + simulation.end.cool_down,
             drain_until: simulation.drain_until,
             finished: false,
             events: 0,
@@ -58,8 +58,8 @@ impl Partition {
         if remote.stops() {
             return 0;
         }
-        if !self.finished && end > self.window.measure_to {
-            self.run_until(self.window.measure_to, remote);
+        if !self.finished && end > self.load_until {
+            self.run_until(self.load_until, remote);
             self.shard.finish();
             self.finished = true;
         }
@@ -101,6 +101,6 @@ impl Partition {
     pub fn next_at(&self) -> Instant {
         let next = self.shard.next_at().unwrap_or(Instant::MAX);
         // The end of the load is something to come to.
-        if self.finished { next } else { next.min(self.window.measure_to + Duration::from_ns(1)) }
+        if self.finished { next } else { next.min(self.load_until + Duration::from_ns(1)) }
     }
 }

@@ -4,6 +4,7 @@
 mod allocations;
 mod changes;
 mod closures;
+mod cool_down;
 mod counts;
 mod cross_traffic;
 mod crossings;

@@ -13,7 +13,7 @@ const GRADUAL: f64 = 3.0;
 const MARGIN_APART: f64 = 0.5;
 /// Distance of trials that count what is beyond a limit: to where it is e to this as much.
 const BEYOND_APART: f64 = 1.5;
-/// The same where each trial has bursts enough: over less of the load the logarithm is nearer to a straight
+/// Distance where each trial has bursts enough: over less of the load the logarithm is nearer to a straight
 /// line. Before M/M/1/21 with 1.5 the share of failures crossed 0.6 % too high, and with this 0.3 %.
 const PLENTY_APART: f64 = 0.7;
 /// The least and the largest such distance at first, as shares of the load.

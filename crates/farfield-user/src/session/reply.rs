@@ -587,17 +587,14 @@ fn is_html(media_type: &[u8]) -> bool {
 impl Needs {
     /// The parts that a state looks at.
     pub fn of(state: &SessionState) -> Needs {
-        let takes = |wanted: fn(&ValueSource) -> bool| {
-            state.extract.iter().any(|extraction| wanted(&extraction.from))
-        };
+        let takes = |wanted: fn(&ValueSource) -> bool| state.extract.iter().any(|own| wanted(&own.from));
+        let (check, has_forms) = (&state.check.spec, !state.forms_kept.is_empty());
         Needs {
-            head: !state.check.spec.header.is_empty() || takes(|from| matches!(from, ValueSource::Header(_))),
-            body: state.check.spec.reads_body()
-                || !state.forms_kept.is_empty()
+            head: !check.header.is_empty() || takes(|from| matches!(from, ValueSource::Header(_))),
+            body: check.reads_body()
+                || has_forms
                 || takes(|from| !matches!(from, ValueSource::Header(_) | ValueSource::Cookie(_))),
-            may_fail: !state.check.spec.is_empty()
-                || !state.extract.is_empty()
-                || !state.forms_kept.is_empty(),
+            may_fail: !check.is_empty() || !state.extract.is_empty() || has_forms,
         }
     }
 }
