@@ -4,12 +4,12 @@ use crate::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// The steady part of the run, `[measure_from, measure_to)`. Load ends at `measure_to` ([`Instant::MAX`] if
-/// that is not known yet).
+/// that is not known yet), or after a cool-down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The end of the warm-up.
     pub measure_from: Instant,
-    /// The end of the load, and the beginning of the drain.
+    /// The end of the measured part, and the beginning of the cool-down or the drain.
     pub measure_to: Instant,
 }
 

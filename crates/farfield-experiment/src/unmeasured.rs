@@ -59,6 +59,8 @@ const END: u64 = 32;
 /// The cool-downs of trials, for which their load goes on after the measured part.
 #[derive(Debug, Clone, Default)]
 pub struct CoolDowns {
+    /// The user's own, which stays as it is.
+    given: Option<Duration>,
     /// The cool-down found so far; zero at first.
     found: Duration,
     /// Of the trials since then, the ends at which response times differed.
@@ -66,9 +68,14 @@ pub struct CoolDowns {
 }
 
 impl CoolDowns {
+    /// As long as the user says; found from the trials if nothing is said.
+    pub fn of(given: Option<Duration>) -> CoolDowns {
+        CoolDowns { given, ..CoolDowns::default() }
+    }
+
     /// The cool-down of a trial whose measured part is so long.
     pub fn next(&self, measured: Duration) -> Duration {
-        self.found.min(measured)
+        self.given.unwrap_or_else(|| self.found.min(measured))
     }
 
     /// Takes note of a trial that was made.
@@ -156,5 +163,6 @@ mod tests {
         assert_eq!(after(&[1000, 0, 0, 1000, 0, 0]), Duration::ZERO);
         // No longer than what is measured.
         assert_eq!(after(&[1000; 12]), measured);
+        assert_eq!(CoolDowns::of(Some(warm_up)).next(measured), warm_up);
     }
 }

@@ -383,10 +383,13 @@ impl Summary {
             websockets: (stats.counts.websockets != WebSocketCounts::default())
                 .then_some(stats.counts.websockets),
             generator: generator(stats, phases),
-            network: stats
-                .network
-                .as_ref()
-                .map(|network| NetworkSummary::of(network, stats.counts.moves, until.since(Instant::ZERO))),
+            network: stats.network.as_ref().map(|network| {
+                NetworkSummary::of(
+                    network,
+                    stats.counts.moves,
+                    stats.ended.unwrap_or(until.since(Instant::ZERO)),
+                )
+            }),
             server_limits: stats.server_limits,
             bottleneck: stats.bottleneck.clone(),
             clock: stats.clock,

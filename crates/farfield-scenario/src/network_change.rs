@@ -134,7 +134,7 @@ impl Scenario {
         if self.has_no_end || by_count && length >= Window::BY_COUNT {
             return End::Unknown;
         }
-        End::At(self.measured_from() + length)
+        End::At(self.measured_from() + length + self.run.cool_down)
     }
 }
 

@@ -49,7 +49,7 @@ impl Scenario {
             return Ok(());
         }
         let refuse = |sentence: &str| Err(Mistake::at("run.part", sentence));
-        if self.run.warm_up + self.run.duration > LONGEST {
+        if self.run.warm_up + self.run.duration + self.run.cool_down > LONGEST {
             return refuse(
                 "a part keeps what happened in each second until it ends: a day at most; write a shorter run.duration",
             );

@@ -301,6 +301,10 @@ impl Scenario {
             (by_count, "a number of requests or sessions"),
             (has_stages, "its stages"),
             (self.run.set_aside, "seconds that are set aside"),
+            (
+                self.flows().iter().any(|flow| flow.scenario.load.has_sessions()),
+                "sessions that arrive by themselves, which `finish-sessions` lets go on",
+            ),
         ];
         match other.into_iter().find(|(is_given, _)| *is_given) {
             Some((_, other)) if !self.run.cool_down.is_zero() => {

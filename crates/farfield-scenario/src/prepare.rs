@@ -187,7 +187,7 @@ impl Scenario {
         let mut limits = self.verdict.clone();
         let of_all = self.server.as_ref().is_some_and(|server| server.cpu_of == CpuOf::All);
         if of_all && limits.delivery_lateness_p99 == VerdictLimits::default().delivery_lateness_p99 {
-            limits.delivery_lateness_p99 = self.run.warm_up + self.run.longest();
+            limits.delivery_lateness_p99 = self.run.warm_up + self.run.longest() + self.run.cool_down;
         }
         limits
     }

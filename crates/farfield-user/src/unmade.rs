@@ -35,8 +35,10 @@ impl<T: Transport> Reaction<'_, T> {
     /// what has no sample one by one takes minutes where a thousand times too much was offered. `None` where
     /// it is not known.
     fn expected_between(&self, from: Instant, end: Instant) -> Option<[u64; 2]> {
-        let own = |from: Instant| self.load.model.expected(from, end);
-        Some([own(from)? as u64, own(from.max(self.counters.window().measure_from))? as u64])
+        let own = |from: Instant, end: Instant| self.load.model.expected(from, end.max(from));
+        let window = self.counters.window();
+        let measured = own(from.max(window.measure_from), end.min(window.measure_to))?;
+        Some([own(from, end)? as u64, measured as u64])
     }
 
     fn record_missed_one(&mut self, due: Instant, number: u32) {

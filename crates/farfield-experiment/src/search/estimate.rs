@@ -195,13 +195,15 @@ impl Search<'_> {
         }
     }
 
-    /// The length of trials in which bursts beyond a limit are frequent enough, where in these they are not.
-    pub(super) fn length_for_bursts(&self) -> Option<Duration> {
+    /// The length of trials in which bursts beyond a limit are frequent enough, where in these they are rare
+    /// (true), or there were too few of them for their variance.
+    pub(super) fn length_for_bursts(&self) -> Option<(Duration, bool)> {
         let line = self.line().filter(|line| line.link() == Link::Log)?;
         let is_known = self.focus?.pilot.is_some();
         let is_rare = bursts(line) < BURSTS_MIN;
         let times = if is_rare { BURSTS_ENOUGH / bursts(line) } else { 2.0 };
-        (is_rare || !is_known).then(|| in_two_digits(self.plan.length.as_secs_f64() * times))
+        let length = in_two_digits(self.plan.length.as_secs_f64() * times);
+        (is_rare || !is_known).then_some((length, is_rare))
     }
 }
 

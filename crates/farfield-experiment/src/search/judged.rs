@@ -41,7 +41,7 @@ impl Search<'_> {
         }
         let is_grown = self.is_grown(&answer);
         let short = if is_grown { self.too_short(&answer) } else { self.drifting(&answer) };
-        if !is_grown && short.is_none() {
+        if short.is_none() && (!is_grown || matches!(answer, Answer::Found { .. })) {
             return answer;
         }
         let (low, high, own) = match &answer {
@@ -64,7 +64,11 @@ impl Search<'_> {
 
     /// Why trials are too short for what they count.
     fn rare(&self) -> Option<String> {
-        let length = self.length_for_bursts()?;
+        let (length, is_rare) = self.length_for_bursts()?;
+        // Single trials count failures, and are few only where they say so themselves.
+        if !is_rare && self.is_bound_by_failures() {
+            return None;
+        }
         let budget = length.times(TRIALS_OF_BURSTS);
         Some(format!(
             "{} come in bursts, which are rare in trials of {}; make them longer with --duration {length} --budget {budget}",
@@ -138,7 +142,9 @@ impl Search<'_> {
         match answer {
             Answer::Found { .. } => self.overstating(answer) > needs::OVERSTATED_MAX,
             Answer::AtLeast { value, .. } | Answer::Undecided { low: Some(value), .. } => {
-                self.lasting(*value).is_none_or(|(lasting, _)| lasting < *value)
+                let tried = self.counted().map(|record| record.load).filter(|load| load <= value);
+                let tried = tried.reduce(f64::max).unwrap_or(*value);
+                self.lasting(*value).is_none_or(|(lasting, _)| lasting < tried)
             }
             // Neither is a lower bound one where the time was over before the answer.
             Answer::Undecided { low: None, .. } | Answer::LessThan { .. } => false,

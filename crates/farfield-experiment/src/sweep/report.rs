@@ -209,9 +209,7 @@ impl SweepReport {
         let is_factorial = plan.layout == Layout::Full && !plan.factors.is_empty();
         let effects = metrics.iter().filter(|_| is_factorial).map(|(metric, scale)| {
             let numbers = complete_blocks(plan.points.len(), &runs, metric);
-            let of_all = || runs.iter().filter_map(|run| run.reading(metric));
-            // Of one run's number, where that of the mean of all is known.
-            let least = shares::variance(of_all()) * of_all().count() as f64;
+            let least = least_variance(plan.points.len(), &runs, metric);
             let table = MetricTable { factors: &plan.factors, points: &plan.points, numbers, least };
             effects(metric, *scale, &table)
         });
@@ -404,6 +402,18 @@ fn mark_differences(points: &mut [PointReport], metrics: &[(String, Scale)]) {
 }
 
 /// For each point its numbers in the blocks in which every point has one.
+/// The variance that a run's number has at least, on average over the points: of shares of requests.
+fn least_variance(points: usize, runs: &[RunRecord], metric: &str) -> f64 {
+    let of_point = |point: usize| {
+        let counts = runs.iter().filter(move |run| run.point == point && run.counts());
+        let readings = || counts.clone().filter_map(|run| run.reading(metric));
+        let known = readings().filter(|reading| reading.value.is_some() && reading.requests.is_some());
+        // Of one run's number, where that of the mean of all is known.
+        shares::variance(readings()) * known.count() as f64
+    };
+    (0..points).map(of_point).sum::<f64>() / points.max(1) as f64
+}
+
 fn complete_blocks(points: usize, runs: &[RunRecord], metric: &str) -> Vec<Vec<f64>> {
     let number = |point: usize, block: u32| {
         let counts = |run: &&RunRecord| run.point == point && run.design.block == block && run.counts();

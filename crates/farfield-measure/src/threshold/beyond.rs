@@ -18,6 +18,11 @@ impl Threshold {
         Some(1.0 - quantile.as_f64()).filter(|_| self.is_upper_limit())
     }
 
+    /// True if it is on a percentile of the response times of all requests.
+    pub fn is_of_all_responses(&self) -> bool {
+        matches!(self.metric, Metric::Time(Statistic::Quantile(_), Timing::Response)) && self.scope.is_none()
+    }
+
     /// Requests without which its metric says nothing: a hundred for a p99, of which one is beyond it.
     pub fn requests_needed(&self) -> u64 {
         let Metric::Time(Statistic::Quantile(quantile), timing) = self.metric else { return 1 };

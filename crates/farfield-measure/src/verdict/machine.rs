@@ -99,7 +99,7 @@ pub fn throttled(run: &RunView<'_>) -> Check {
 /// The share of their time for which the workers' group was kept from running.
 fn throttled_share(run: &RunView<'_>) -> Option<f64> {
     let time = run.stats.machine?.throttled?;
-    let wall = run.until.since(Instant::ZERO).as_secs_f64();
+    let wall = run.stats.ended.unwrap_or(run.until.since(Instant::ZERO)).as_secs_f64();
     (wall > 0.0).then(|| (time.as_secs_f64() / wall / run.stats.workers.len().max(1) as f64).min(1.0))
 }
 

@@ -84,7 +84,9 @@ pub(super) fn generator(check: &GeneratorCheck) -> String {
     let because = check.because.as_deref().unwrap_or_default();
     match check.is_same {
         Some(true) => {
-            format!("the generator was checked{at}: two get as much, as soon in the median and the p99")
+            format!(
+                "the generator was checked{at}: two get as much, as soon in the median, and no shorter p99"
+            )
         }
         Some(false) => format!("the generator was checked{at}: {because}"),
         None => format!("the generator was not checked: {because}"),

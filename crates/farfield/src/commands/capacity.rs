@@ -29,6 +29,8 @@ use std::path::{Path, PathBuf};
 
 /// The file with the lengths of a search's trials, in its folder from the first of them on.
 const LENGTHS_FILE: &str = "search.json";
+/// The directory of the first trial.
+const FIRST_TRIAL: &str = "0001";
 /// The file with all of a search, in its folder.
 const REPORT_FILE: &str = "capacity.json";
 /// Arrivals a second of the first trial with a URL.
@@ -71,6 +73,11 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let said = time("--warm-up", flags.search.warm_up.as_deref())?;
     let warm_up = said.or(plan.says_warm_up().then_some(plan.scenario().run.warm_up));
+    let run = &plan.scenario().run;
+    // Sessions that arrive by themselves go on after the measured part, and seconds that are set aside end
+    // it.
+    let fixed = !run.cool_down.is_zero() || run.set_aside || load.is_of_sessions();
+    let cool_down = fixed.then_some(run.cool_down);
     let mut runner = TrialRunner {
         runs: ChildRuns {
             what: Some(flags.what.clone()),
@@ -81,7 +88,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         load,
         goals: searched.goals.clone(),
         warm_ups: WarmUps::of(warm_up),
-        cool_downs: CoolDowns::default(),
+        cool_downs: CoolDowns::of(cool_down),
         folder: folder.clone(),
         quiet: flags.quiet,
     };
@@ -153,9 +160,11 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     }
     let budget = time("--budget", Some(&flags.search.budget))?.unwrap_or(Duration::ZERO);
     let own = time("--duration", flags.search.duration.as_deref())?;
-    let kept = flags.search.out.as_deref().and_then(KeptLengths::read);
+    let goal_texts: Vec<String> =
+        goals.iter().flat_map(|goals| goals.thresholds()).map(ToString::to_string).collect();
+    let kept = flags.search.out.as_deref().and_then(|folder| KeptLengths::read(folder, &goal_texts));
     let kept = kept.filter(|kept| own.is_none_or(|own| own == kept.length()));
-    let [length, length_max] = kept.map_or_else(
+    let [length, length_max] = kept.as_ref().map_or_else(
         || {
             let length = own.unwrap_or_else(|| full_length(scenario, goals, budget));
             [length, length_max(scenario, own.is_some(), length, budget)]
@@ -169,7 +178,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     }
     Ok(SearchPlan {
         experiment: "capacity".to_owned(),
-        goals: goals.iter().flat_map(|goals| goals.thresholds()).map(ToString::to_string).collect(),
+        goals: goal_texts,
         peak_of: match flags.peak {
             Some(PeakOf::Bytes) => Throughput::Bytes,
             Some(PeakOf::Requests) | None => Throughput::Requests,
@@ -197,10 +206,11 @@ pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem>
     }
 }
 
-/// Lengths of the trials of an earlier search in the folder, and its budget: one that goes on, even with
-/// another budget or where the earlier was killed, makes the same trials again.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// Lengths of the trials of an earlier search for these goals in the folder, and its budget: one that goes
+/// on, even with another budget or where the earlier was killed, makes the same trials again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct KeptLengths {
+    goals: Vec<String>,
     length_ns: u64,
     length_max_ns: u64,
     first_budget_ns: u64,
@@ -209,6 +219,7 @@ struct KeptLengths {
 impl KeptLengths {
     fn of(plan: &SearchPlan) -> KeptLengths {
         KeptLengths {
+            goals: plan.goals.clone(),
             length_ns: plan.length.as_ns(),
             length_max_ns: plan.needs.length_max.as_ns(),
             first_budget_ns: plan.first_budget.unwrap_or(plan.budget).as_ns(),
@@ -219,19 +230,19 @@ impl KeptLengths {
         Duration::from_ns(self.length_ns)
     }
 
-    fn read(folder: &Path) -> Option<KeptLengths> {
-        let file = folder.join(LENGTHS_FILE);
-        let text = farfield_files::read_text(&file, DOCUMENT_MAX).ok()?;
-        serde_json::from_str(&text).ok().filter(|kept: &KeptLengths| kept.length_ns > 0)
+    fn read(folder: &Path, goals: &[String]) -> Option<KeptLengths> {
+        let text = farfield_files::read_text(&folder.join(LENGTHS_FILE), DOCUMENT_MAX).ok()?;
+        let kept: KeptLengths = serde_json::from_str(&text).ok()?;
+        (kept.length_ns > 0 && kept.goals == goals).then_some(kept)
     }
 
-    /// Writes them, and returns the file, unless there is one, of this search or of another.
-    fn keep(self, folder: &Path) -> Result<Option<PathBuf>, Problem> {
-        let file = folder.join(LENGTHS_FILE);
-        if file.exists() {
+    /// Writes them, and returns the file, unless there are trials, of this search or of another.
+    fn keep(&self, folder: &Path) -> Result<Option<PathBuf>, Problem> {
+        if folder.join(FIRST_TRIAL).exists() {
             return Ok(None);
         }
-        let text = serde_json::to_string_pretty(&self).expect("numbers are finite") + "\n";
+        let file = folder.join(LENGTHS_FILE);
+        let text = serde_json::to_string_pretty(self).expect("numbers are finite") + "\n";
         let put = farfield_files::output::put(&file, text.as_bytes());
         put.map_err(|error| Problem::failed(format!("cannot write {}: {error}", file.display())))?;
         Ok(Some(file))

@@ -426,8 +426,12 @@ fn doctor_measures_what_the_generator_can_offer() {
     assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     place.write("simulated.toml", "plane = 'simulated'\nload.model = 'closed'\n");
     place.farfield("doctor --limit simulated.toml").exits(2).says(&["is of the sockets plane"]);
-    place.write("tls.toml", "target = 'https://127.0.0.1:1/'\nload.model = 'closed'\n");
-    place.farfield("doctor --limit tls.toml").exits(2).says(&["without TLS"]);
+    place.write("tls.toml", "target = 'https://127.0.0.1:1/'\nload = { model = 'closed', users = 2 }\n");
+    let text = place.farfield("doctor --limit tls.toml --budget 6s").stdout;
+    assert!(text.contains("users generators") && text.contains("with "), "{text}");
+    place.write("pinned.toml", "target = 'https://127.0.0.1:1/'\nload.model = 'closed'\ntls.ca = 'ca.pem'\n");
+    place.write("ca.pem", "");
+    place.farfield("doctor --limit pinned.toml").exits(2);
     assert!(place.farfield("doctor shop.toml").exits(2).stderr.contains("--limit"));
 }
 

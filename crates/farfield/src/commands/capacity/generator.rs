@@ -25,6 +25,9 @@ pub fn may_check(plan: &RunPlan, limit: Option<f64>) -> Result<(), Option<&'stat
     match scenario.plane {
         _ if limit.is_some() => Err(None),
         PlaneKind::Simulated => Err(None),
+        PlaneKind::Sockets if limit::names_a_certificate(scenario) => {
+            Err(Some("`tls.ca` and `tls.pins` do not know the certificate of farfield's own server"))
+        }
         PlaneKind::Sockets if is_started => Err(Some("each of its runs would start the server again")),
         PlaneKind::Sockets if !scenario.host.is_empty() => Err(Some("the load goes to other hosts too")),
         PlaneKind::Sockets => Ok(()),
@@ -64,6 +67,7 @@ pub fn checked(
     let because = match may {
         Err(None) => return report,
         Err(Some(because)) => because,
+        Ok(()) if load.whole && at < 2.0 => "one user cannot be shared by two generators",
         Ok(()) if runs.stop.load(Ordering::Relaxed) => "the search was interrupted",
         Ok(()) => {
             let at = if load.whole { at.round().max(1.0) } else { at };

@@ -50,6 +50,12 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
             own.scenario().plane.name()
         )));
     }
+    if names_a_certificate(own.scenario()) {
+        return Err(Problem::usage(
+            "--limit is measured before farfield's own server, whose certificate `tls.ca` and `tls.pins` do not know: \
+             leave them out, and write --insecure",
+        ));
+    }
     let load = RisingLoad::of(&own, false)?;
     let budget = time("--budget", Some(&flags.budget))?.unwrap_or(Duration::ZERO);
     let stop = interrupt::flag();
@@ -81,6 +87,11 @@ pub fn check(
     budget_s: f64,
 ) -> Result<GeneratorCheck, Stop> {
     before_own_server(server, runs, load, |generators| limit::check(at, budget_s, generators))
+}
+
+/// True if only one certificate, or those of one authority, are accepted.
+pub fn names_a_certificate(scenario: &Scenario) -> bool {
+    scenario.tls.as_ref().is_some_and(|tls| tls.ca.is_some() || !tls.pins.is_empty())
 }
 
 /// The server that generators are held against.
@@ -119,6 +130,7 @@ fn before_own_server<T>(
     let mut runs = LimitRuns {
         runs,
         target: format!("{}://{}/{PAGE}", if server.tls { "https" } else { "http" }, origin.address()),
+        tls: server.tls,
         load,
         folder: folder.path().to_owned(),
         made: 0,
@@ -145,6 +157,7 @@ struct LimitDesign {
 struct LimitRuns<'a> {
     runs: ChildRuns,
     target: String,
+    tls: bool,
     load: &'a RisingLoad,
     folder: PathBuf,
     made: u32,
@@ -180,19 +193,22 @@ impl LimitRuns<'_> {
     fn one(&self, number: u32, which: u32, share: f64) -> Result<(Summary, f64), Stop> {
         let sets = [
             ("target", self.target.clone()),
-            ("tls.verify", "false".to_owned()),
             (self.load.key.as_str(), self.load.value(share)),
             ("run.duration", in_ns(MEASURED)),
             ("run.warm-up", in_ns(WARM_UP)),
+            ("run.cool-down", in_ns(Duration::ZERO)),
             ("run.drain", in_ns(MEASURED)),
             ("seed", (u64::from(number) * 2 + u64::from(which)).to_string()),
             ("thresholds", "[]".to_owned()),
             ("output.samples", "none".to_owned()),
         ];
+        // Nobody has signed its certificate.
+        let unsigned = self.tls.then(|| ("tls.verify", "false".to_owned()));
+        let sets = sets.into_iter().chain(unsigned);
         let made = self.runs.run(&ChildRun {
             design: &LimitDesign { number, which },
             point: "",
-            sets: sets.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+            sets: sets.map(|(key, value)| (key.to_owned(), value)).collect(),
             directory: directory(&self.folder, number, which),
         })?;
         Ok((made.run.summary().clone(), made.took_s))
