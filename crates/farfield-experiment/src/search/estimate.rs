@@ -4,7 +4,7 @@
 use super::Search;
 use crate::crossing::{Crossing, FittedLine, Link, Variance};
 use crate::report::{LEVEL, TrialRecord};
-use crate::trial::Stop;
+use crate::trial::{GoalReading, Stop};
 use farfield_base::Duration;
 
 /// Margins within this factor of 1 are those of a gradual fall; where most are beyond, they jump.
@@ -220,10 +220,19 @@ fn bursts(line: FittedLine) -> f64 {
     1.0 / line.residual.value.max(f64::MIN_POSITIVE)
 }
 
-/// The line through trials, by the link that most of them have.
+/// The line through trials, by the link that most of them have. Failures are not counted where it is a load
+/// that was not served that broke the goals, before anything failed.
 fn fitted(trials: &[&TrialRecord]) -> Option<FittedLine> {
     let counting = trials.iter().filter(|record| record.observed.link() == Link::Log).count();
-    let link = if counting * 2 > trials.len() { Link::Log } else { Link::Inverse };
+    let of_failures = |record: &&TrialRecord| {
+        let binding = record.observed.binding();
+        binding.is_none_or(GoalReading::is_of_share)
+    };
+    let unserved = |record: &&TrialRecord| {
+        record.observed.backlog_share > 0.0 && record.observed.goals.iter().all(|goal| goal.kept)
+    };
+    let is_unserved = trials.iter().any(unserved) && trials.iter().all(of_failures);
+    let link = if counting * 2 > trials.len() && !is_unserved { Link::Log } else { Link::Inverse };
     let points: Vec<_> = trials.iter().map(|record| (record.load, record.observed.number(link))).collect();
     FittedLine::of(&points, link)
 }
