@@ -123,7 +123,7 @@ pub enum Cause {
         signal: Signal,
         /// The code; `None` for all that no registry names.
         code: Option<u64>,
-        /// Its sender.
+        /// Sender of the code.
         by: Sender,
     },
     /// Nothing more is known than that it was at this address, one of several of the server's.

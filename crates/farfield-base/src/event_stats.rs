@@ -41,7 +41,7 @@ impl EventStats {
 /// Events of a stream that ended within one piece of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyEvent {
-    /// Their arrival.
+    /// Arrival of the events.
     pub at: Instant,
     /// The gap from the event before them to the first of them; `None` if that is the first of its stream.
     pub gap: Option<Duration>,

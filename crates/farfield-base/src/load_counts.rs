@@ -14,14 +14,14 @@ crate::mergeable! {
     pub struct LoadCounts {
         /// Arrivals or attempts that were due in the window, including those that were never begun.
         pub scheduled: u64,
-        /// Those of them that were begun, be it late.
+        /// Arrivals or attempts due in the window that were begun, be it late.
         pub begun: u64,
-        /// Those of them that no user could take.
+        /// Arrivals or attempts due in the window that no user could take.
         pub dropped: u64,
-        /// Those begun in the later half of the window.
+        /// Arrivals or attempts begun in the later half of the window.
         pub begun_later: u64,
-        /// Those of these that were begun by a new visitor, with a connection of its own, since none that
-        /// keeps one was idle.
+        /// Arrivals or attempts begun in the window's later half by a new visitor, with a connection of its
+        /// own, since none that keeps one was idle.
         pub newcomers_later: u64,
         /// Requests sent again, on another connection, over the whole run: the connection they were first
         /// sent on closed without a word about them. Each is one sample; the server may have seen it more
@@ -32,7 +32,7 @@ crate::mergeable! {
         pub refused: u64,
         /// Arrivals or attempts, over the whole run, that were due and that the worker never came to.
         pub missed: u64,
-        /// Those of them that have no sample: more than are worth one each.
+        /// Missed arrivals or attempts that have no sample: more than are worth one each.
         pub missed_without_sample: u64,
         /// Connections given up because bytes came on them that no request had asked for, over the whole run:
         /// behind a reply after which they were to be kept, or while they were idle.
@@ -82,15 +82,15 @@ crate::mergeable! {
     pub struct WebSocketCounts {
         /// WebSockets that were opened.
         pub opened: u64,
-        /// Those of them that the server closed before their user did.
+        /// WebSockets that the server closed ahead of their user.
         pub closed: u64,
         /// Messages that users sent.
         pub sent: u64,
         /// Messages that came.
         pub received: u64,
-        /// Those of them that were not what a state awaited.
+        /// Messages that came and were not what a state awaited.
         pub passed_over: u64,
-        /// Those of them that came while nothing was awaited, and were forgotten for others that came later.
+        /// Messages that came while nothing was awaited, and were forgotten for others that came later.
         pub lost: u64,
     }
 }
@@ -102,16 +102,16 @@ crate::mergeable! {
     pub struct AlternativeCounts {
         /// Connections of QUIC that were begun.
         pub tried: u64,
-        /// Those of them whose handshake came to its end.
+        /// Connections of QUIC whose handshake came to its end.
         pub secured: u64,
-        /// Those of them that were slow, so that a connection of TCP was opened beside them and had what was
-        /// asked. Such a one may be secured later.
+        /// Slow attempts, beside which a connection of TCP was opened that had what was asked. Such a one may
+        /// be secured later.
         pub overtaken: u64,
-        /// Those that failed because nothing listened on the port, or there was no way there.
+        /// Attempts that failed because nothing listened on the port, or there was no way there.
         pub refused: u64,
-        /// Those that were given up because nothing came in answer.
+        /// Attempts that were given up because nothing came in answer.
         pub unanswered: u64,
-        /// Those that failed in another way: a handshake, a version, an error of the server's.
+        /// Attempts that failed in another way: a handshake, a version, an error of the server's.
         pub failed: u64,
         /// Times that a server named HTTP/3 on other hosts alone, which is not taken.
         #[serde(alias = "out_of_reach")]
@@ -120,7 +120,7 @@ crate::mergeable! {
 }
 
 impl AlternativeCounts {
-    /// Those that did not lead to HTTP/3.
+    /// Attempts that did not lead to HTTP/3.
     pub fn fallbacks(&self) -> u64 {
         self.refused + self.unanswered + self.failed
     }

@@ -33,14 +33,14 @@ pub struct SessionBegin {
     pub due: Instant,
     /// The user that began it.
     pub user: u32,
-    /// Its number, as in [`Sample::session`](crate::Sample::session).
+    /// Number of the session, as in [`Sample::session`](crate::Sample::session).
     pub session: u32,
 }
 
 /// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionEnd {
-    /// Its beginning.
+    /// Beginning of the session.
     pub begin: SessionBegin,
     /// End of its last page.
     pub at: Instant,
@@ -81,7 +81,7 @@ pub struct SessionFailure {
 pub struct KeptExchange {
     /// The request; empty if none could be written.
     pub request: Box<[u8]>,
-    /// Its full length, in bytes.
+    /// Full length of the request, in bytes.
     pub request_bytes: u64,
     /// The head of the reply, as lines; empty if none came.
     pub head: Box<[u8]>,
@@ -99,7 +99,7 @@ impl SessionFailure {
 impl KeptExchange {
     /// Failures of which request and reply are kept.
     pub const MOST: usize = 5;
-    /// Of these, failures of one kind.
+    /// Failures of one kind of which request and reply are kept.
     pub const OF_A_KIND: usize = 2;
     /// Bytes that are kept of a request, of a head and of a body each.
     pub const BYTES: usize = 16 << 10;

@@ -57,7 +57,7 @@ impl Part {
         self.of
     }
 
-    /// Its own units, from 0.
+    /// Units of the part, from 0.
     pub fn own(self) -> std::ops::Range<u32> {
         self.first..self.first + self.count
     }

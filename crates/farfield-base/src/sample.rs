@@ -16,15 +16,15 @@ use std::num::{NonZeroU8, NonZeroU32};
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// It never happened.
+    /// The stamp of what never happened.
     pub const NEVER: Stamp = Stamp(u64::MAX);
 
-    /// It happened at `instant`.
+    /// The stamp of what happened at `instant`.
     pub const fn at(instant: Instant) -> Stamp {
         Stamp(instant.as_ns())
     }
 
-    /// Its instant, if it happened.
+    /// Instant of the stamp, if it came.
     pub const fn instant(self) -> Option<Instant> {
         match self.0 {
             u64::MAX => None,
@@ -89,7 +89,7 @@ pub struct Sample {
     pub http: HttpStats,
     /// The events of its reply, if that is a stream of events.
     pub events: Option<EventStats>,
-    /// Its place in the user's page.
+    /// Place of the request in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
     pub session: u32,
@@ -183,7 +183,7 @@ pub struct TlsStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum EarlyData {
-    /// It went behind the handshake.
+    /// The request went once the handshake was over.
     #[default]
     Unsent = 0,
     /// The server took it.

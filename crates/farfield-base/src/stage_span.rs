@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 /// A stage on the run's clock: `[from, to)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageSpan {
-    /// Its name.
+    /// Name of the stage.
     pub name: String,
     /// The course of the load in it, in words: `0 to 100 users`.
     pub course: String,
-    /// Its begin.
+    /// Begin of the stage.
     pub from: Instant,
-    /// Its end.
+    /// End of the stage.
     pub to: Instant,
 }
 
 impl StageSpan {
-    /// Its part in the measured part of a run; `None` if it has none.
+    /// Part of the stage in the measured part of a run; `None` if it has none.
     pub fn within(&self, window: Window) -> Option<StageSpan> {
         let (from, to) = (self.from.max(window.measure_from), self.to.min(window.measure_to));
         (from < to).then(|| StageSpan { from, to, ..self.clone() })
@@ -29,7 +29,7 @@ impl StageSpan {
         self.from <= instant && instant < self.to
     }
 
-    /// Its length up to `until`.
+    /// Length of the stage up to `until`.
     pub fn lasted(&self, until: Instant) -> Duration {
         self.to.min(until).since(self.from)
     }

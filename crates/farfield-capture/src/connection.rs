@@ -95,10 +95,10 @@ pub struct Connection {
     pub client: SocketAddr,
     /// The end that was connected to.
     pub server: SocketAddr,
-    /// It is one of QUIC, over UDP.
+    /// True for a connection of QUIC, over UDP.
     pub is_quic: bool,
-    /// Its SYN is in the capture, or its client's first packet of QUIC. If not, requests are counted from
-    /// the first one that was captured, and replies up to the first that ends are
+    /// True if the capture has the SYN, or the client's first packet of QUIC. If not, requests are counted
+    /// from the first one that was captured, and replies up to the first that ends are
     /// [`Lossy`](crate::TransactionState::Lossy): they may be to requests from before it.
     pub seen_from_start: bool,
     /// The first SYN. Of QUIC the client's first datagram, which comes as late after its beginning as the
@@ -112,9 +112,9 @@ pub struct Connection {
     /// The packet that completes the last message of the server's in the handshake of TLS, where that was
     /// decrypted.
     pub secured: Option<UnixNs>,
-    /// Its first packet.
+    /// The instant of the first packet.
     pub first: UnixNs,
-    /// Its last packet.
+    /// The instant of the last packet.
     pub last: UnixNs,
     /// SYNs, the first among them; 0 if none was captured.
     pub syn_tries: u32,

@@ -38,7 +38,7 @@ pub(crate) struct EventBody {
 /// The kind of a body, as far as its events go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// It has no events, or they cannot be known.
+    /// The body has no events, or they cannot be known.
     #[default]
     None,
     EventStream,

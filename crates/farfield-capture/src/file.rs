@@ -19,13 +19,13 @@ const BUFFER_LEN: usize = 256 << 10;
 pub(crate) struct RawPacket<'a> {
     /// The instant of its capture.
     pub at: UnixNs,
-    /// Its interface.
+    /// The packet's interface.
     pub interface: u32,
     /// The LINKTYPE of its first header.
     pub link_type: u16,
     /// Bytes that it had.
     pub original_len: usize,
-    /// Those of them that were kept.
+    /// Bytes of the packet that were kept.
     pub bytes: &'a [u8],
 }
 

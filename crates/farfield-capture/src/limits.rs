@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// An interface of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InterfaceSeen {
-    /// Its name, empty if the file has none.
+    /// The interface's name, empty if the file has none.
     pub name: String,
     /// Number of its LINKTYPE.
     pub link_type: u16,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// A server to look at. An empty filter matches any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerFilter {
-    /// Its address.
+    /// The server's address; any if absent.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// The server's port; any if absent.
     pub port: Option<u16>,
 }
 

@@ -23,7 +23,7 @@ pub enum CaptureError {
     /// The source failed.
     #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It begins like no capture that is known.
+    /// The file begins like no capture that is known.
     #[error("not a capture: neither pcapng nor pcap")]
     NotACapture,
     /// A capture in a format that is not read.

@@ -19,11 +19,11 @@ pub struct Secrets {
 pub(crate) struct SessionSecrets {
     /// The master secret of TLS 1.2.
     pub master: Option<Vec<u8>>,
-    /// Of the client's early data.
+    /// The secret of the client's early data.
     pub early: Option<Vec<u8>>,
-    /// Of the handshake's encrypted part: the client's, and the server's.
+    /// The secrets of the handshake's encrypted part: the client's, and the server's.
     pub handshake: [Option<Vec<u8>>; 2],
-    /// Of what is said afterwards.
+    /// The secrets of what is said after the handshake: the client's, and the server's.
     pub traffic: [Option<Vec<u8>>; 2],
 }
 
@@ -70,13 +70,13 @@ impl Secrets {
         self.sessions.len()
     }
 
-    /// Those of the session that this random of a client began.
+    /// The secrets of the session that this random of a client began.
     pub(crate) fn of(&self, random: &[u8; 32]) -> Option<&SessionSecrets> {
         self.sessions.get(random)
     }
 }
 
-/// Their number: what they are is nobody's business.
+/// The number of sessions alone: what the secrets are is nobody's business.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secrets of {} sessions", self.sessions.len())

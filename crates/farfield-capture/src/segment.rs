@@ -13,11 +13,11 @@ const ON_A_LINK_MAX: usize = 1500;
 /// The verdict of a checksum on a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checksum {
-    /// It is right.
+    /// The checksum is right.
     Right,
-    /// It is wrong on a packet of which offload is no explanation.
+    /// The checksum is wrong on a packet of which offload is no explanation.
     Wrong,
-    /// It is left to the network interface, or cannot be checked.
+    /// The checksum is left to the network interface, or cannot be checked.
     Unknown,
 }
 

@@ -108,7 +108,7 @@ impl HttpConversation {
         }
     }
 
-    /// One direction was not captured at all: what seems not to be over may have been.
+    /// Notes that one direction was not captured at all: what seems not to be over may have been.
     pub fn doubt(&mut self) {
         match self {
             HttpConversation::Http1(http) => http.doubt(),

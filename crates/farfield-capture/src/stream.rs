@@ -33,18 +33,18 @@ pub(crate) struct StreamPiece<'a> {
     pub captured: UnixNs,
     /// Instant of the packet that made it available in order.
     pub available: UnixNs,
-    /// It begins where the data of its packet does.
+    /// True if the piece begins where the data of its packet does.
     pub begins_packet: bool,
 }
 
 /// The content of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamContent<'a> {
-    /// These bytes; not empty.
+    /// Captured bytes; not empty.
     Bytes(&'a [u8]),
-    /// So many bytes that were captured without their content.
+    /// The number of bytes that were captured without their content.
     Cut(u64),
-    /// So many bytes that were never captured.
+    /// The number of bytes that were never captured.
     Missing(u64),
     /// The end of the direction.
     Fin,
@@ -53,14 +53,14 @@ pub(crate) enum StreamContent<'a> {
 /// Data that waits behind a hole.
 #[derive(Debug)]
 struct HeldData {
-    /// Its bytes, as far as they were captured.
+    /// The data's bytes, as far as they were captured.
     bytes: Vec<u8>,
     len: usize,
     captured: UnixNs,
     begins_packet: bool,
 }
 
-/// One direction.
+/// One direction of a TCP connection.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     /// The sequence number of offset 0.
@@ -143,7 +143,7 @@ impl Stream {
         self.begin(seq);
     }
 
-    /// The other end acknowledged the FIN.
+    /// True if the other end acknowledged the FIN.
     pub fn fin_acked(&self) -> bool {
         self.fin.is_some_and(|fin| self.acked > fin)
     }

@@ -65,7 +65,7 @@ pub(crate) struct Tracked {
     secured: Option<UnixNs>,
     /// Bytes that could not be decrypted, of the client and of the server.
     sealed_bytes: [u64; 2],
-    /// Its SYN or SYN-ACK came before its data.
+    /// The SYN or SYN-ACK came before the data.
     from_start: bool,
     syn: Option<UnixNs>,
     syn_ack: Option<UnixNs>,
@@ -76,8 +76,8 @@ pub(crate) struct Tracked {
     ended: Option<SenderEnd>,
     /// Nothing is expected any more.
     pub closed: bool,
-    /// Its handshake shows that its server is not the one that is asked for: it is only known, so that its
-    /// packets begin no other.
+    /// The handshake shows that the server is not the one that is asked for: the connection is only known, so
+    /// that its packets begin no other.
     pub rejected: bool,
 }
 

@@ -46,7 +46,7 @@ impl TransactionState {
 /// A request and its final reply. The crate's page says which packet each instant is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Its connection, [`Connection::id`](crate::Connection).
+    /// The transaction's connection, [`Connection::id`](crate::Connection).
     pub connection: u32,
     /// Index on its connection from 0, as in `Sample::number`; counted from the first captured request where
     /// the connection's beginning is not in the capture. Over HTTP/2 in the order of the streams.
@@ -78,9 +78,8 @@ pub struct Transaction {
     pub reply_bytes: u64,
     /// Events of the reply, if it has any and all bytes of its body are known up to the last.
     pub events: Option<ReplyEvents>,
-    /// Of a message of the client's on a WebSocket: what came behind it. Its reply is what the first of it
-    /// is.
+    /// The server's messages after a client's message on a WebSocket; the first of them is the reply.
     pub message: Option<Box<SocketMessage>>,
-    /// Its end, as far as it is known.
+    /// The transaction's end, as far as it is known.
     pub state: TransactionState,
 }

@@ -26,7 +26,7 @@ pub struct ServerMessage {
     pub body_bytes: u64,
     /// Bytes of its frames.
     pub reply_bytes: u64,
-    /// It is a Close.
+    /// True for a Close.
     pub is_close: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct ReadMessage {
 pub(crate) enum MessageEvent {
     /// A message begins.
     Begins(ReadMessage),
-    /// It is whole.
+    /// The message is whole.
     Ends(ReadMessage),
     /// The bounds of frames are not known any more.
     Lost,

@@ -33,9 +33,9 @@ struct Port(PortKind, u16);
 /// The protocol that a port belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PortKind {
-    /// Its slots are those of connections.
+    /// The port's slots are those of connections.
     Tcp,
-    /// Its slots are those of datagram sockets.
+    /// The port's slots are those of datagram sockets.
     Udp,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum OwnLink {
     None,
     /// One deterministic link, as most are. Its model is the class's.
     Plain(PlainLink),
-    /// One that decides at once on each packet.
+    /// A link that decides at once on each packet.
     Single(Box<(Link, Stream)>),
     /// Several of that kind as one: one stage.
     Compound(Compound),
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    /// Its own links in one direction.
+    /// The client's own links in one direction.
     pub fn own(&self, up: bool) -> &OwnLink {
         if up { &self.up } else { &self.down }
     }

@@ -13,9 +13,9 @@ use farfield_net::{CrossInstants, CrossTraffic, DropCause, Fate};
 /// A flow on a link that clients share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrossFlow {
-    /// Its link.
+    /// The flow's link.
     pub link: SharedLinkId,
-    /// Its packets.
+    /// The flow's packets.
     pub traffic: CrossTraffic,
 }
 

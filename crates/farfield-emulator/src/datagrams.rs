@@ -64,7 +64,7 @@ pub(crate) struct DatagramSockets {
 /// An ICMP error about a packet that a client sent, as far as sockets mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Complaint {
-    /// It was larger than a link's MTU.
+    /// The packet was larger than a link's MTU.
     TooBig { mtu: u32 },
     /// Nobody listens on the port.
     PortClosed,

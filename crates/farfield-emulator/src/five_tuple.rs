@@ -32,7 +32,7 @@ impl FiveTuple {
         }
     }
 
-    /// Its hash under a link's key.
+    /// The five-tuple's hash under a link's key.
     pub fn hash(&self, key: u64) -> u32 {
         let ports = u64::from(self.source_port) << 16 | u64::from(self.destination_port);
         let hash = mix(key, ports << 8 | u64::from(self.protocol.0));

@@ -28,8 +28,8 @@ pub(crate) struct Flight<C> {
     echo: u32,
     /// The client's.
     port: u16,
-    /// Of a frame and of a whole packet: one more than the number of the server that sent it to another,
-    /// or 0.
+    /// The segment's window; of a frame and of a whole packet one more than the number of the server that
+    /// sent it to another, or 0.
     window: u16,
     /// 0 without the option. Of a frame and of a whole packet: the number of its server or other far end.
     mss: u16,
@@ -70,7 +70,7 @@ const PSH: u8 = 16;
 const STAMPS: u8 = 32;
 const SACK_PERMITTED: u8 = 64;
 const V6: u8 = 128;
-/// Of a frame.
+/// Flag of a frame.
 const WHOLE: u8 = 1;
 
 /// The bits of ECN.
@@ -331,7 +331,7 @@ impl<C: Copy> Flight<C> {
         }
     }
 
-    /// Its five-tuple. `addresses` are those of what the client sends to the server, which is on
+    /// The packet's five-tuple. `addresses` are those of what the client sends to the server, which is on
     /// `server_port`.
     pub fn five_tuple(&self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> FiveTuple {
         match &self.content {
@@ -522,7 +522,7 @@ mod tests {
             prop_assert_eq!((there.segment, there.payload), (tcp.segment, tcp.payload));
         }
 
-        /// So is a datagram, whichever side it passes.
+        /// A datagram is carried likewise, whichever side it passes.
         #[test]
         fn it_carries_what_a_datagram_carries(
             (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),

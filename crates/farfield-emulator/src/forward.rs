@@ -28,7 +28,7 @@ pub(crate) enum NextStage {
     Own { node: Option<NodePlan>, hop: u8 },
     /// A hop of its route.
     Hop { node: Option<NodePlan>, hop: HopPlan },
-    /// Its receiver.
+    /// The packet's receiver.
     Receiver,
 }
 

@@ -98,7 +98,7 @@ impl Framed {
         self.large().map_or(self.packet().len(), |large| large.longest(&self.run())) as u32
     }
 
-    /// Its packets, one by one.
+    /// The frame's packets, one by one.
     pub fn pieces(&self) -> impl Iterator<Item = Framed> + use<> {
         let whole = self.clone();
         (self.first..self.first + self.count).map(move |first| Framed { first, count: 1, ..whole.clone() })
@@ -125,7 +125,7 @@ impl Framed {
         self.ip().addresses()
     }
 
-    /// Its five-tuple, which all its packets share.
+    /// The five-tuple that all packets of the frame share.
     pub(crate) fn five_tuple(&self) -> FiveTuple {
         FiveTuple::of_bytes(self.addresses(), self.packet())
     }

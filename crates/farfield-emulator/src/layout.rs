@@ -41,10 +41,10 @@ const HOPS_MOST: usize = 120;
 /// A class of clients, as a scenario has it once files are read.
 #[derive(Debug, Clone)]
 pub struct Class {
-    /// Its name in results.
+    /// The class's name in results.
     pub name: String,
-    /// Its part of all clients is this over the sum of all weights; above zero, unless clients of others
-    /// move to it.
+    /// The class's part of all clients is `weight` over the sum of all weights; above zero, unless clients of
+    /// others move to it.
     pub weight: f64,
     /// The configuration of its clients' TCP; its MSS is replaced unless `mss_is_given`.
     pub tcp: Config,
@@ -106,9 +106,9 @@ pub struct Layout {
 /// propagation, at any instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// Of the nearest client.
+    /// The round trip of the nearest client.
     pub least: Duration,
-    /// Of the farthest.
+    /// The round trip of the farthest client.
     pub largest: Duration,
 }
 
@@ -135,7 +135,7 @@ pub enum LayoutError {
     Empty {
         /// The class.
         class: usize,
-        /// Its name.
+        /// The class's name.
         name: String,
         /// Clients in all.
         clients: u32,
@@ -157,9 +157,9 @@ pub enum LayoutError {
     PoolTooSmall {
         /// The class.
         class: usize,
-        /// Its name.
+        /// The class's name.
         name: String,
-        /// Its pool.
+        /// The class's pool.
         block: Block,
         /// Addresses in it.
         holds: u128,
@@ -173,13 +173,13 @@ pub enum LayoutError {
     PoolsOverlap {
         /// The later class.
         class: usize,
-        /// Its name.
+        /// The later class's name.
         name: String,
-        /// Its pool.
+        /// The later class's pool.
         block: Block,
         /// The earlier class's name.
         other: String,
-        /// Its pool.
+        /// The earlier class's pool.
         other_block: Block,
     },
     /// The server's address among the clients'.
@@ -214,7 +214,7 @@ pub enum LayoutError {
     MtuOfV6 {
         /// The class.
         class: usize,
-        /// Its name.
+        /// The class's name.
         name: String,
         /// The MTU.
         mtu: u32,

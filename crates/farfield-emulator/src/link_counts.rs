@@ -16,7 +16,7 @@ farfield_base::mergeable! {
     pub struct LinkCounts {
         /// Packets that it carried.
         pub packets: u64,
-        /// Their bytes, from the IP header on.
+        /// Bytes of the carried packets, from the IP header on.
         pub bytes: u64,
         /// Packets of these that its queue marked with congestion.
         pub marked: u64,

@@ -24,7 +24,7 @@ const UDP_CHECKSUM_AT: u16 = 6;
 /// Why what the gateway handed over is not a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IncomingError {
-    /// Its headers contradict one another.
+    /// The packet's headers contradict one another.
     #[error(transparent)]
     Malformed(#[from] ParseError),
     /// A kind of large packet that was not asked for.

@@ -97,7 +97,7 @@ impl Packet {
         if let PacketPayload::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
     }
 
-    /// Its five-tuple.
+    /// The packet's five-tuple.
     pub(crate) fn five_tuple(&self) -> FiveTuple {
         let addresses = self.addresses;
         let of = |protocol, source_port, destination_port| FiveTuple {

@@ -56,7 +56,7 @@ pub struct MovePlan {
 /// Servers beside the first, which has number 0: their addresses, and the ways to them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherServers {
-    /// Their addresses, from number 1 on.
+    /// The servers' addresses, from number 1 on.
     pub servers: Vec<Servers>,
     /// For each server, the first included, and each route: the route from the same edge to that server.
     /// Empty where there is one server.
@@ -81,7 +81,7 @@ pub struct Servers {
 /// A kind of clients.
 #[derive(Debug, Clone)]
 pub struct ClassPlan {
-    /// Its name in results.
+    /// The class's name in results.
     pub name: String,
     /// The configuration of its clients' TCP.
     pub tcp: Arc<Config>,
@@ -96,11 +96,11 @@ pub struct ClassPlan {
 /// A client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientPlan {
-    /// Its class, as an index of [`NetworkPlan::classes`].
+    /// The client's class, as an index of [`NetworkPlan::classes`].
     pub class: u16,
-    /// Its route to the server of its users, as an index of [`NetworkPlan::routes`].
+    /// The route to the server of the client's users, as an index of [`NetworkPlan::routes`].
     pub route: u32,
-    /// Its number within its class, from 0.
+    /// The client's number within its class, from 0.
     pub rank: u32,
 }
 
@@ -125,7 +125,7 @@ pub struct HopPlan {
 /// A node between clients and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodePlan {
-    /// Its number, the same wherever routes meet.
+    /// The node's number, the same wherever routes meet.
     pub id: u32,
     /// Switch, router or host.
     pub kind: NodeKind,

@@ -141,7 +141,8 @@ impl Shard {
         self.step_packet(wall, lag::floor(wall), lateness).is_some()
     }
 
-    /// As [`step`](Self::step), in virtual time: whether the event was a packet; `None` if nothing was due.
+    /// Steps as [`step`](Self::step) does, in virtual time; true if the event was a packet, `None` if nothing
+    /// was due.
     pub(crate) fn step_of(&mut self, wall: Instant) -> Option<bool> {
         self.step_packet(wall, Instant::ZERO, &mut ())
     }

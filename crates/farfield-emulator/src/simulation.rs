@@ -52,7 +52,7 @@ pub struct Simulation {
     pub flows: Vec<Flow>,
     /// The policy of their connections.
     pub policy: Policy,
-    /// Their policy towards replies that come in pieces.
+    /// The users' policy towards replies that come in pieces.
     pub events: EventPolicy,
     /// TLS of their connections, to a server that has it too; absent where the scheme is http.
     pub tls: Option<Arc<Offer>>,
@@ -103,7 +103,7 @@ pub struct Simulated {
     pub in_system_area: u128,
     /// Connections that clients began.
     pub connects: u64,
-    /// Those connections in the order of their numbers, if there was a tap that looked.
+    /// The connections that clients began, in the order of their numbers, if there was a tap that looked.
     pub opened: Vec<Opened>,
     /// Tenths of a second in which bytes came from the server.
     pub received: Tenths,
@@ -119,9 +119,9 @@ pub struct Simulated {
     pub ended: Instant,
     /// Events done: packets, timers, users.
     pub events: u64,
-    /// Those of them that were a packet at the end of a hop: at the next link that takes time, at its client,
-    /// at the server. A client's own links in a row are one hop where they [are one](farfield_net::Compound);
-    /// a hop that takes no time is none, unless the packet changes threads there: the edge, on the way down.
+    /// Events that were a packet at the end of a hop: at the next link that takes time, at its client, at the
+    /// server. A client's own links in a row are one hop where they [are one](farfield_net::Compound); a hop
+    /// that takes no time is none, unless the packet changes threads there: the edge, on the way down.
     pub packet_events: u64,
     /// Windows that time went on in.
     pub windows: u64,
@@ -173,7 +173,7 @@ pub fn simulate(simulation: &Simulation) -> Result<Simulated, SimulationError> {
     simulate_with(simulation, ())
 }
 
-/// As [`simulate`], with a tap on the packets.
+/// Simulates as [`simulate`] does, with a tap on the packets.
 pub fn simulate_with(
     simulation: &Simulation,
     tap: impl Tap + std::fmt::Debug,
@@ -184,7 +184,8 @@ pub fn simulate_with(
     Ok(simulated)
 }
 
-/// As [`simulate_with`], with a sink that takes the samples as they come, and may end the simulation.
+/// Simulates as [`simulate_with`] does, with a sink that takes the samples as they come, and may end the
+/// simulation.
 pub fn simulate_into(
     simulation: &Simulation,
     tap: impl Tap + std::fmt::Debug,

@@ -15,7 +15,7 @@ use farfield_wire::Ecn;
 
 /// Bytes that wait to be acknowledged behind which small pieces are copied.
 const CROWDED_BYTES: u64 = 4 << 10;
-/// Such pieces have fewer bytes.
+/// Small pieces have fewer bytes.
 const SMALL_BYTES: usize = 1 << 10;
 
 impl Transport for ClientSide {

@@ -17,7 +17,7 @@ pub(crate) enum Upcall {
     Received(ConnectionKey, Bytes),
     Datagram(ConnectionKey, Ecn, Bytes),
     Closed(ConnectionKey),
-    /// Its datagrams take another path from now on.
+    /// The connection's datagrams take another path from now on.
     Moved(ConnectionKey),
     /// With the connection's counters, if it was ever begun.
     Failed(ConnectionKey, Failure, Option<TcpStats>),

@@ -27,9 +27,9 @@ const KERNEL_CAPTURE: &str = "capture-kernel.pcapng";
 /// Captures in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
-    /// Of the emulated network.
+    /// Capture of the emulated network.
     pub file: Option<CaptureFile>,
-    /// Of an interface, into a file of this name.
+    /// Capture of an interface, into a file of this name.
     packets: Option<(&'static str, PacketCapture)>,
     /// The secrets of TLS sessions.
     pub keys: Option<Arc<KeyLogWriter<File>>>,

@@ -11,7 +11,7 @@ use std::fs::OpenOptions;
 pub struct MachineLimit {
     /// The property.
     pub subject: &'static str,
-    /// Its value here.
+    /// The value found on this machine.
     pub found: String,
     /// The remedy, if one is needed.
     pub remedy: Option<String>,

@@ -66,13 +66,13 @@ impl Emulated {
 /// A server beside the first, with its testbed.
 #[derive(Debug)]
 pub struct RunningOther {
-    /// Its name.
+    /// The server's name.
     pub name: String,
-    /// Its number among the servers.
+    /// The number among the servers.
     pub number: u16,
-    /// Its process, which is dropped before its testbed.
+    /// The server's process, which is dropped before its testbed.
     pub server: RunningServer,
-    /// Its testbed, with as many queues as there are workers.
+    /// The server's testbed, with as many queues as there are workers.
     pub testbed: Testbed,
 }
 
@@ -90,7 +90,7 @@ impl OtherServer {
 /// A server that ran before the run.
 #[derive(Debug)]
 pub struct JoinedServer {
-    /// Its processes that could be seen, the one that made the others first.
+    /// Processes of the server that could be seen, the one that made the others first.
     pub processes: Vec<u32>,
     /// The first of them.
     descriptor: Option<OwnedFd>,
@@ -187,7 +187,7 @@ impl EmulatedPlane {
         self.set_up_around(&seats, directory)
     }
 
-    /// As [`set_up`](Self::set_up), with programs in the places of `seats`.
+    /// Sets up as [`set_up`](Self::set_up) does, with programs in the places of `seats`.
     pub(crate) fn set_up_around(
         mut self,
         seats: &[ClientId],
@@ -265,7 +265,7 @@ impl EmulatedPlane {
     }
 }
 
-/// Those of `processors` that threads of a server that runs already are bound to; none if all are free to use
+/// The `processors` to which threads of a server that runs already are bound; none if all are free to use
 /// any. Such a thread and a shard on its processor would wait for one another.
 fn bound_to(processes: &[u32], processors: &[usize]) -> Vec<usize> {
     let own = ServerThreads::read(processes).bound(processors);

@@ -22,18 +22,18 @@ use std::ops::Range;
 /// The server of a run, if its processes are known: their work is no other load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ServerHere<'a> {
-    /// It is elsewhere, or whoever it is, is not known.
+    /// The server is elsewhere, or not known.
     Unknown,
     /// The run started it.
     Started(&'a RunningServer),
-    /// It ran before.
+    /// The server ran before.
     Joined(&'a JoinedServer),
-    /// It ran before, and these processes listen at the target.
+    /// The server ran before, and these processes listen at the target.
     Listening(&'a [u32]),
 }
 
 impl ServerHere<'_> {
-    /// Its processes; none if it is not known.
+    /// The server's processes; none if it is not known.
     fn processes(self) -> Vec<u32> {
         match self {
             ServerHere::Unknown => Vec::new(),
@@ -93,7 +93,7 @@ struct Ticks {
 pub(crate) struct ProcessorWork {
     /// The processors that this process may use.
     all: Ticks,
-    /// Those that its workers may use.
+    /// The processors that farfield's workers may use.
     of_workers: Ticks,
     used: ProcessorTime,
 }

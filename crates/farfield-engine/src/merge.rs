@@ -44,7 +44,7 @@ pub enum MergeError {
     /// A part cannot be read.
     #[error("`{}`: {source}", directory.display())]
     Part {
-        /// Its directory.
+        /// The part's directory.
         directory: PathBuf,
         /// The reason.
         source: PartError,
@@ -60,7 +60,7 @@ pub enum MergeError {
     /// The counts of a part are not those of the others.
     #[error("the counts of the parts do not add up: a part.json.zst was damaged, or changed by hand")]
     Damaged,
-    /// They are not the parts of one run.
+    /// The parts are not those of one run.
     #[error(transparent)]
     Parts(#[from] PartsError),
     /// The run directory cannot be written.
@@ -88,7 +88,7 @@ pub struct PartsOfRun {
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     count: u64,
-    /// Its disk took no more, as it has said itself.
+    /// The part's disk took no more, as the part itself has said.
     refused: bool,
 }
 
@@ -374,7 +374,7 @@ fn part_in(directory: &Path) -> Result<JudgedPart, MergeError> {
 struct InOrder<I> {
     parts: Vec<I>,
     next: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// Of each part, the sample that comes next.
+    /// The next sample of each part.
     heads: Vec<Option<Sample>>,
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Meters {
     before: ThreadTime,
     /// Begin of the stretch of work that goes on, and the worker's sleep by then.
     awake_since: (Instant, Duration),
-    /// As `before`, at the last heartbeat or end of a stretch.
+    /// Times as in `before`, at the last heartbeat or end of a stretch.
     before_stretch: ThreadTime,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Meters {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stalls {
     longest: Duration,
-    /// Of the longest, the wait for a processor.
+    /// The wait for a processor in the longest stall.
     waited: Option<Duration>,
     stalled: Duration,
     stopped: Duration,

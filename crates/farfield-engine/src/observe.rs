@@ -107,7 +107,7 @@ pub enum CaptureError {
     /// The servers are none, or too many for a filter in the kernel.
     #[error("a capture is of 1 to about 100 servers, and {count} were given")]
     Servers {
-        /// Their number.
+        /// The number of servers.
         count: usize,
     },
     /// The ring cannot be made.

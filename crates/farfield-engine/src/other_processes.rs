@@ -23,7 +23,7 @@ pub(crate) struct OtherProcesses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ProcessTime {
     name: String,
-    /// Its own, and that of its children that ended, in ticks.
+    /// The process's own time, and that of its children that ended, in ticks.
     ticks: [u64; 2],
 }
 
@@ -39,8 +39,8 @@ impl OtherProcesses {
         OtherProcesses { used: used.collect() }
     }
 
-    /// Those that used the most since an earlier reading, `seconds` before, of so many processors, without
-    /// this process, those of the `server` and the kernel's threads for packets.
+    /// Processes that used the most time since an earlier reading, `seconds` before, of so many processors,
+    /// without this process, those of the `server` and the kernel's threads for packets.
     pub fn most_since(
         &self,
         earlier: &OtherProcesses,

@@ -32,7 +32,7 @@ const PING_INTERVAL_MAX: Duration = Duration::from_ms(500);
 const SEGMENTS: f64 = 200.0;
 /// Beyond this a spread would hide what is wrong.
 const SPREAD_MAX: f64 = 0.25;
-/// So many times what the path holds is measured at least, where that does not take too long.
+/// Multiple of what the path holds that is measured at least, where that does not take too long.
 const HELD_TIMES: u64 = 20;
 const SEGMENT_BITS: f64 = 1500.0 * 8.0;
 
@@ -85,7 +85,7 @@ pub enum PathError {
         /// The system's error.
         source: io::Error,
     },
-    /// It was asked to stop.
+    /// The measurement was asked to stop.
     #[error("interrupted before all was measured")]
     Stopped,
 }

@@ -49,7 +49,7 @@ pub enum PlaneKind {
 }
 
 impl PlaneKind {
-    /// Its name in scenarios and results.
+    /// The plane's name in scenarios and results.
     pub fn name(self) -> &'static str {
         match self {
             PlaneKind::Sockets => "sockets",
@@ -218,11 +218,11 @@ pub struct EmulatedPlane {
 /// A server beside the first, to be started in a namespace of its own.
 #[derive(Debug, Clone)]
 pub struct OtherServer {
-    /// Its name.
+    /// The server's name.
     pub name: String,
-    /// Its number among the servers.
+    /// The number among the servers.
     pub number: u16,
-    /// Its namespace and its gateway, with a queue for each shard.
+    /// The server's namespace and gateway, with a queue for each shard.
     pub testbed: TestbedSpec,
     /// The server. Its `log` is a path within the run directory.
     pub server: ServerSpec,
@@ -231,7 +231,7 @@ pub struct OtherServer {
 /// A model of a server beside real ones.
 #[derive(Debug, Clone)]
 pub struct ModelServer {
-    /// Its number among the servers.
+    /// The number among the servers.
     pub number: u16,
     /// The model.
     pub model: ServerModel,

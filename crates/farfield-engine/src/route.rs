@@ -76,7 +76,7 @@ pub struct Route {
     settings: RouteSettings,
 }
 
-/// One end, planned.
+/// One end of the route, planned.
 #[derive(Debug)]
 struct EndPlan {
     /// The hosts of this side, in words.

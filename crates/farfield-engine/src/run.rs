@@ -61,7 +61,7 @@ pub struct RunSettings<P = Plane> {
     pub flows: Vec<Flow>,
     /// The users' policy of connections.
     pub policy: Policy,
-    /// Their policy towards replies that come in pieces.
+    /// The users' policy towards replies that come in pieces.
     pub events: EventPolicy,
     /// TLS of their connections to the target; absent where the scheme is http.
     pub tls: Option<tls::TlsSettings>,
@@ -119,9 +119,9 @@ pub struct RunSettings<P = Plane> {
 /// A host that users ask beside the target.
 #[derive(Debug, Clone)]
 pub struct HostSettings {
-    /// Its name in results.
+    /// The host's name in results.
     pub name: String,
-    /// Its address.
+    /// The host's address.
     pub address: SocketAddr,
     /// TLS of the connections to it; absent where its scheme is http.
     pub tls: Option<tls::TlsSettings>,

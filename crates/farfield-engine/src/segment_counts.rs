@@ -25,8 +25,8 @@ pub(crate) struct SegmentCounts {
 }
 
 impl SegmentCounts {
-    /// Those of now, where packets go as the kernel sends them: across the emulated network, losses are what
-    /// was asked for.
+    /// Counts up to now, where packets go as the kernel sends them: across the emulated network, losses are
+    /// what was asked for.
     pub fn of(plane: &Plane) -> Option<SegmentCounts> {
         let Plane::Sockets(sockets) = plane else { return None };
         if sockets.unix.is_some() {

@@ -41,7 +41,7 @@ impl ServerThreads {
         ServerThreads { times: times.collect() }
     }
 
-    /// Their demand since an earlier reading. A thread that it lacks began since.
+    /// The threads' demand since an earlier reading. A thread that the reading lacks began since.
     pub fn since(&self, earlier: &ServerThreads) -> Demand {
         let mut demand = Demand::default();
         for (thread, [ran, waited]) in &self.times {
@@ -70,9 +70,9 @@ impl ServerThreads {
         sets.filter(|own| all.iter().any(|processor| !own.contains(processor))).flatten().collect()
     }
 
-    /// Those of the threads that bound themselves to processors of which one is a worker's: of a server that
-    /// was started on processors, its `home`, those that may use others; of one that runs already, those
-    /// that may not use `all`.
+    /// Threads that bound themselves to processors of which one is a worker's: of a server that was started
+    /// on processors, its `home`, those that may use others; of one that runs already, those that may not use
+    /// `all`.
     pub fn beside(&self, workers: &[usize], all: &[usize], home: Option<&[usize]>) -> ServerBeside {
         let mut beside = ServerBeside::default();
         let mut shared = BTreeSet::new();

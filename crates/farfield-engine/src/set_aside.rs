@@ -53,8 +53,8 @@ pub(crate) struct SharedSeconds {
 }
 
 impl SharedSeconds {
-    /// Of a measured part that begins at `from`, of which so much is `asked` for, and which may last for
-    /// `longest` with what is set aside.
+    /// Seconds of a measured part that begins at `from`, of which so much is `asked` for, and which may last
+    /// for `longest` with what is set aside.
     pub fn new(
         window: Window,
         longest: Duration,

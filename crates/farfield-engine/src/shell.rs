@@ -80,7 +80,7 @@ pub struct ShellReport {
 /// Why a program did not run behind its path.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("{} cannot be started: {source}", .program.display())]
     Start {
         /// The program.
@@ -88,7 +88,7 @@ pub enum ShellError {
         /// The system's error.
         source: io::Error,
     },
-    /// It cannot be waited for.
+    /// The program cannot be waited for.
     #[error("the program cannot be waited for: {0}")]
     Wait(io::Error),
 }

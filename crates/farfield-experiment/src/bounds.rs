@@ -21,9 +21,9 @@ pub struct Target {
 /// Class of a load, by its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// It keeps the goals.
+    /// The load keeps the goals.
     Lower,
-    /// It breaks them.
+    /// The load breaks the goals.
     Upper,
     /// More trials are needed.
     Undecided,
@@ -113,7 +113,7 @@ mod tests {
         target().classify(all)
     }
 
-    /// Of six trials, three that keep the goals decide, whatever the others would be; four that break them.
+    /// Three of six trials decide if they keep the goals, whatever the others are; four if they break them.
     #[test]
     fn a_load_is_classified_once_missing_trials_cannot_change_it() {
         assert_eq!(class(&[(10, true, 2)]), Class::Undecided);

@@ -142,7 +142,7 @@ impl FittedLine {
         Some(line)
     }
 
-    /// Its link.
+    /// The line's link.
     pub fn link(&self) -> Link {
         self.link
     }
@@ -213,7 +213,7 @@ impl FittedLine {
 mod tests {
     use super::*;
 
-    /// Of margins.
+    /// The numbers of margins.
     fn numbers(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         points.iter().map(|(load, margin)| (*load, 1.0 / margin)).collect()
     }

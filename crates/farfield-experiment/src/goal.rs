@@ -24,10 +24,10 @@ pub enum GoalsError {
     /// There is none.
     #[error("no goal; write one or several with commas between, such as `p99<200ms,errors<0.1%`")]
     None,
-    /// One cannot be read as a threshold.
+    /// A goal cannot be read as a threshold.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
-    /// One is no upper limit of a time or a share.
+    /// A goal is no upper limit of a time or a share.
     #[error(
         "`{0}` is no goal of a search: a goal is an upper limit of a time or a share, such as `p99<200ms`"
     )]
@@ -35,8 +35,8 @@ pub enum GoalsError {
 }
 
 impl Goals {
-    /// These goals, and `errors<1%` where none limits a share. Times are those of replies with success:
-    /// without it a server that refuses nearly every request at once would keep any limit of them.
+    /// Adds `errors<1%` where no goal limits a share. Times are those of replies with success: without it a
+    /// server that refuses nearly every request at once would keep any limit of them.
     pub fn with_errors_bounded(mut self) -> Goals {
         if self.0.iter().all(|goal| goal.unit() != LimitUnit::Share) {
             self.0.push("errors<1%".parse().expect("a threshold"));

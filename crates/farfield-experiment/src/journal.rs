@@ -34,9 +34,9 @@ pub struct Rules {
 /// Result of a trial that was wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrialResult {
-    /// It counts; its place among the records.
+    /// The trial counts; its place among the records.
     Counted(usize),
-    /// It was invalid again and again, by farfield or its machine.
+    /// The trial was invalid again and again, by farfield or its machine.
     Refused {
         /// The check that failed in the end.
         cause: String,

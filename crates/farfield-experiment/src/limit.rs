@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 
 /// Throughputs of one and of two generators that are the same differ by at most so much.
 const SAME_RATE: f64 = 0.03;
-/// And medians of response times by at most this factor,
+/// Medians of such generators' response times differ by at most this factor, or by [`SAME_MEDIAN_NS`].
 const SAME_MEDIAN: f64 = 1.25;
-/// or by so many nanoseconds, which are below what a busy machine moves them by.
+/// Nanoseconds by which such medians may differ, which are below what a busy machine moves them by.
 const SAME_MEDIAN_NS: f64 = 100_000.0;
 /// A percentile of one second varies more: the p99 of two generators is shorter if one's is by this factor
-/// as long,
+/// as long, and longer by [`LONGER_P99_NS`].
 const LONGER_P99: f64 = 2.0;
-/// and by so many nanoseconds longer.
+/// Nanoseconds by which one p99 must also be longer than the other.
 const LONGER_P99_NS: f64 = 1_000_000.0;
 /// The interval between a load that one generator offers and one that it does not is halved until the upper
 /// is above the lower by this share.
@@ -169,7 +169,7 @@ pub struct GeneratorCheck {
 }
 
 impl GeneratorCheck {
-    /// Of a search whose generator was not checked.
+    /// The check of a search whose generator was not checked.
     pub fn not_made(because: &str) -> GeneratorCheck {
         GeneratorCheck { load: None, is_same: None, because: Some(because.to_owned()) }
     }
@@ -305,7 +305,7 @@ mod tests {
         valid_to: f64,
         true_to: f64,
         server: f64,
-        /// Its p99 is longer from this load on.
+        /// The generator's p99 is longer from this load on.
         late_from: f64,
     }
 
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!([checked(0.0), checked(2.0)], [Some(true), None]);
     }
 
-    /// Of arrivals that differ by a tenth from second to second all are answered.
+    /// Arrivals that differ by a tenth from second to second are all answered.
     #[test]
     fn arrivals_that_vary_are_no_difference() {
         let one = Offered {

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(needs.would_do(false, 100.0), Duration::from_secs(1));
     }
 
-    /// Where 20,000 requests are due, a load that is a twentieth too much shows, though no time has reached
+    /// A load that is a twentieth too much shows where 20,000 requests are due, though no time has reached
     /// its limit; and so it does where no goal is about times.
     #[test]
     fn many_requests_show_what_is_not_served() {

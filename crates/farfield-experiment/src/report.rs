@@ -86,7 +86,7 @@ pub struct TrialRecord {
     pub load: f64,
     /// Length of the measured part.
     pub length_ns: u64,
-    /// Its place in the experiment.
+    /// The trial's place in the experiment.
     pub design: Design,
     /// Observations of the trial.
     pub observed: Observed,
@@ -125,7 +125,7 @@ pub struct CurvePoint {
     pub load: f64,
     /// Trials that count.
     pub trials: u32,
-    /// Of those, trials that kept the goals.
+    /// Trials that count and kept the goals.
     pub kept: u32,
     /// Trials that were invalid.
     pub invalid: u32,

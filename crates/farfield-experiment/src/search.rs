@@ -62,7 +62,7 @@ pub struct SearchPlan {
     pub precision: f64,
     /// The time for all trials.
     pub budget: Duration,
-    /// That of the search that began, if this one goes on with another.
+    /// The budget of the search that began, if this one goes on with another.
     pub first_budget: Option<Duration>,
     /// The seed.
     pub seed: u64,
@@ -95,7 +95,7 @@ impl SearchPlan {
         Duration::from_ns(self.length.as_ns() / SHORTER)
     }
 
-    /// One short trial decides.
+    /// The target of one short trial, which decides.
     fn short_target(&self) -> Target {
         Target { trial_length: self.short(), length_sum: self.short(), exceed_ratio: 0.5 }
     }
@@ -150,7 +150,7 @@ struct Search<'a> {
     plan: &'a SearchPlan,
     journal: Journal<'a>,
     ceiling: Option<Ceiling>,
-    /// Where the estimate looks, once there is one.
+    /// The loads that the estimate looks at, once there is an estimate.
     focus: Option<Focus>,
 }
 

@@ -38,8 +38,8 @@ mod tests {
         assert_eq!(needed(&[1.0, 2.0, 3.0], 0.5, 0.95), Some(75.0));
     }
 
-    /// Of 2,000 means that were repeated until their intervals are as narrow as half a standard deviation, 93
-    /// to 97 % contain the true one, and all are as narrow as that.
+    /// 2,000 means are repeated until their intervals are as narrow as half a standard deviation: 93 to 97 %
+    /// of these contain the true one, and all are as narrow as that.
     #[test]
     fn as_many_intervals_contain_the_mean_as_they_say() {
         let (level, asked, runs) = (0.95, 0.5, 2000);

@@ -19,7 +19,7 @@ pub struct Trial {
     pub load: f64,
     /// Length of the measured part.
     pub length: Duration,
-    /// Its place in the experiment.
+    /// The trial's place in the experiment.
     pub design: Design,
 }
 
@@ -46,14 +46,14 @@ pub struct Design {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Validity {
-    /// It counts.
+    /// The run counts.
     Valid,
-    /// It is invalid because the server did not cope, which is an answer: goals are broken.
+    /// The run is invalid because the server did not cope, which is an answer: goals are broken.
     Overwhelmed {
         /// The check that failed.
         cause: String,
     },
-    /// It is invalid because of farfield or its machine, and counts for nothing.
+    /// The run is invalid because of farfield or its machine, and counts for nothing.
     Invalid {
         /// The check that failed first.
         cause: String,
@@ -65,7 +65,7 @@ pub enum Validity {
         /// The shortage, as a clause: "12 requests were due, and p99 takes 100".
         cause: String,
     },
-    /// Its load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
+    /// The run's load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
     /// arrive: what it kept it need not keep in the long run, and it counts for nothing.
     StillRising {
         /// The time that sessions last, and the way out, as a clause.
@@ -86,7 +86,7 @@ impl Validity {
     }
 }
 
-/// Of percentiles that leave more than this share beyond them, few requests do not change the mean.
+/// Share beyond a percentile above which few requests do not change the mean.
 const FEW: f64 = 0.100_001;
 
 /// The result of one goal in a run.
@@ -113,7 +113,7 @@ pub struct GoalReading {
 }
 
 impl GoalReading {
-    /// Of a threshold's result.
+    /// The reading of a threshold's result.
     pub fn of(result: &ThresholdResult) -> GoalReading {
         let margin = crate::goal::margin(result);
         let goal: Option<Threshold> = result.text.parse().ok();
@@ -149,7 +149,7 @@ impl GoalReading {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
-    /// Its validity: the run counts only if it is valid.
+    /// The validity: the run counts only if it is valid.
     pub validity: Validity,
     /// Requests that were due, a second.
     pub offered_per_s: f64,

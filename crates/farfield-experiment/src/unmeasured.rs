@@ -23,12 +23,12 @@ pub struct WarmUps {
     given: Option<Duration>,
     /// The warm-up found so far; zero at first.
     found: Duration,
-    /// Of the trials since then, when they had settled, and the warm-up that they had.
+    /// Trials since the warm-up was found: when each had settled, and the warm-up that it had.
     settled: Vec<(u64, u64)>,
 }
 
 impl WarmUps {
-    /// As long as the user says; found from the trials if nothing is said.
+    /// Warm-ups as long as the user says; found from the trials if nothing is said.
     pub fn of(given: Option<Duration>) -> WarmUps {
         WarmUps { given, ..WarmUps::default() }
     }
@@ -63,12 +63,12 @@ pub struct CoolDowns {
     given: Option<Duration>,
     /// The cool-down found so far; zero at first.
     found: Duration,
-    /// Of the trials since then, the ends at which response times differed.
+    /// Ends at which response times differed, of the trials since the cool-down was found.
     ends: Vec<u64>,
 }
 
 impl CoolDowns {
-    /// As long as the user says; found from the trials if nothing is said.
+    /// Cool-downs as long as the user says; found from the trials if nothing is said.
     pub fn of(given: Option<Duration>) -> CoolDowns {
         CoolDowns { given, ..CoolDowns::default() }
     }

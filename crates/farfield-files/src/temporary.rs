@@ -66,7 +66,7 @@ pub fn remove_abandoned(prefix: &str) {
 }
 
 impl LockedFolder {
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -33,8 +33,8 @@ pub struct SessionArrivals {
     pub exponential_passed: f64,
     /// Share of stretches whose gaps pass as uncorrelated at 5 %.
     pub uncorrelated_passed: f64,
-    /// Both shares are what 95 % can be at random (within 2.6 deviations): a Poisson process explains the
-    /// sessions, stretch by stretch.
+    /// True if both shares are what 95 % can be at random (within 2.6 deviations): a Poisson process explains
+    /// the sessions, stretch by stretch.
     pub poisson: bool,
     /// The second share is at that level: a renewal process explains them.
     pub renewal: bool,

@@ -97,7 +97,7 @@ pub struct HurstDraws {
 }
 
 impl HurstDraws {
-    /// Of at least 3 estimates.
+    /// Mean and interval of at least 3 estimates; `None` if there are fewer.
     fn of(truth: f64, estimates: &[f64]) -> Option<HurstDraws> {
         if estimates.len() < 3 {
             return None;

@@ -113,7 +113,7 @@ impl CrawlerTally {
 pub struct VisitorShares {
     /// Visitors that are no crawlers.
     pub visitors: u64,
-    /// Their requests.
+    /// Requests of visitors that are no crawlers.
     pub requests: u64,
     /// The shares of the busiest visitor, of the ten busiest, and of the hundred busiest.
     pub busiest: [f64; 3],

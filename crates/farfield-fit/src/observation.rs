@@ -22,9 +22,9 @@ pub struct Observation {
     pub tick: f64,
     /// The least value that rounding can give: what lies below it becomes it (1 for counts).
     pub least: f64,
-    /// They are differences of two instants, each rounded down to a multiple of `tick`.
+    /// True if values are differences of two instants, each rounded down to a multiple of `tick`.
     pub differenced: bool,
-    /// They are multiples of `tick`: differences need not be, if something exact was subtracted as well.
+    /// True if values are multiples of `tick`: differences need not be, if something exact was subtracted.
     pub on_grid: bool,
     /// Thresholds, both included, between which values are seen; nothing is known of the rest.
     pub between: Option<(f64, f64)>,
@@ -53,7 +53,7 @@ impl Observation {
         Observation { tick, differenced: tick > 0.0, ..Observation::EXACT }
     }
 
-    /// This observation, seen from `least` to `most` only.
+    /// The observation, seen from `least` to `most` only.
     pub fn cut(self, least: f64, most: f64) -> Observation {
         Observation { between: Some((least, most)), ..self }
     }
@@ -264,7 +264,7 @@ fn count_mean(component: &Component) -> f64 {
 mod tests {
     use super::*;
 
-    /// Both thresholds are included: of 2, 3 and 4 all three are seen.
+    /// Thresholds are included: of 2, 3 and 4 all three are seen.
     #[test]
     fn counts_at_a_threshold_are_seen() {
         let component = Component::new(Family::Geometric, [0.3, 0.0]).expect("good parameters");

@@ -83,8 +83,7 @@ impl Points {
         Ok(Points { values: distinct, logs, counts, n, observation: Observation { on_grid, ..observation } })
     }
 
-    /// Those of these values that lie from `least` to `most`, as if no others could be seen; `None` if they
-    /// are too few.
+    /// Values that lie from `least` to `most`, as if no others could be seen; `None` if they are too few.
     #[cfg(feature = "logs")]
     pub(crate) fn seen_between(&self, least: f64, most: f64) -> Option<Points> {
         let inside = self.values.partition_point(|v| *v < least)..self.values.partition_point(|v| *v <= most);
@@ -99,10 +98,10 @@ impl Points {
         (seen.values.len() >= Points::DISTINCT_MIN).then_some(seen)
     }
 
-    /// These values with near ones joined into their mean: no value is further from it than about a part in
-    /// `parts` of its distance from zero and from the median (or half of the quartiles' distance, near
-    /// that). Their number no longer grows with the log's, and what is lost of the likelihood is of the
-    /// square of that part.
+    /// The values with near ones joined into their mean: no value is further from it than about a part in
+    /// `parts` of its distance from zero and from the median (or half of the quartiles' distance, near that).
+    /// Their number no longer grows with the log's, and what is lost of the likelihood is of the square of
+    /// that part.
     pub(crate) fn condensed(&self, parts: f64) -> Points {
         let (low, middle, high) = (self.quantile(0.25), self.quantile(0.5), self.quantile(0.75));
         let or_else = |spread: f64, other: f64| if spread > 0.0 { spread } else { other };

@@ -80,12 +80,12 @@ pub struct ComparedProcess {
     /// The course by which its rate is multiplied, if there is one.
     #[serde(default)]
     pub along: Option<Course>,
-    /// Its index of dispersion at each scale, as a log of this length shows it.
+    /// Index of dispersion of the process at each scale, as a log of this length shows it.
     pub expected: Vec<f64>,
     /// The largest factor between the log's index and this one, either way.
     #[serde(with = "crate::number")]
     pub off: f64,
-    /// It has the log's dispersion at every scale.
+    /// True if the process has the log's dispersion at every scale.
     pub explains: bool,
 }
 

@@ -118,7 +118,7 @@ pub struct FitReport {
 /// up to three times as long: a session that was cut in two, or another one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutSessions {
-    /// Their number.
+    /// Number of sessions.
     pub sessions: u64,
     /// The process of arrivals, and their gaps, are those of the other sessions: where they are few.
     pub left_out: bool,
@@ -176,7 +176,7 @@ pub struct VariableFit {
     pub zeros: u64,
     /// The mean of those that were fitted.
     pub mean: f64,
-    /// Their standard deviation.
+    /// Standard deviation of the values that were fitted.
     pub deviation: f64,
     /// The multiple that values are rounded to; 0 if they are exact.
     pub tick: f64,

@@ -57,9 +57,9 @@ pub struct Visit {
     pub path: u32,
     /// Kind of the object.
     pub kind: RequestKind,
-    /// It was served: a status below 400 (or none).
+    /// True if the request was served: a status below 400 (or none).
     pub served: bool,
-    /// It was a GET, or the log does not say what it was.
+    /// True if the request was a GET, or the log does not say what it was.
     pub get: bool,
     /// The reply's bytes, if the whole object came (status 200, or none in the log).
     pub bytes: Option<u64>,

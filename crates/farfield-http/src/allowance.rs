@@ -35,7 +35,7 @@ impl Allowance {
         Allowance { left: advance, advance, earned: EARNED }
     }
 
-    /// This allowance, of which each unit that leads to something earns so much.
+    /// The allowance, of which each unit that leads to something earns so much.
     #[cfg(feature = "tls")]
     pub(crate) const fn earning(self, earned: u32) -> Allowance {
         Allowance { earned, ..self }

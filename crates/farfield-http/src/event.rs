@@ -78,7 +78,7 @@ pub struct Head {
     pub status: u16,
     /// Content-Length, if there is one.
     pub length: Option<u64>,
-    /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
+    /// True if the reply sets a cookie: users that keep none, or find none here, skip the fields.
     pub sets_cookie: bool,
     /// The format of its body, if the parts of that are events and no content coding hides them.
     pub events: Option<EventFormat>,

@@ -46,7 +46,7 @@ struct ValuePlace {
     place: usize,
     /// The extraction, as TOML.
     source: String,
-    /// Its name there.
+    /// The extraction's name in the state.
     name: String,
     is_input: bool,
 }

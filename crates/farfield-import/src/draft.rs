@@ -34,7 +34,7 @@ pub const STEPS_MAX: usize = 20_000;
 pub struct DraftEntry {
     /// Place in the document: "request 3, Log in".
     pub place: String,
-    /// Its server; `None` for the one of the others, or of `base`.
+    /// The entry's server; `None` for the one of the others, or of `base`.
     pub server: Option<Url>,
     /// The variable without a value that names its server.
     pub base: Option<String>,
@@ -51,7 +51,7 @@ pub struct DraftEntry {
 }
 
 impl DraftEntry {
-    /// One on the path, of this place in the document.
+    /// An entry on the path, of this place in the document.
     pub fn new(place: String, server: Option<Url>, state: DraftState) -> DraftEntry {
         let (remarks, pause) = (ReplayAccount::default(), Pause::default());
         DraftEntry { place, server, base: None, state, role: StateRole::Path, entries: 1, remarks, pause }
@@ -174,7 +174,7 @@ impl DraftSettings {
 }
 
 impl Draft {
-    /// Of the document of this name.
+    /// The draft of the document of this name.
     pub fn new(source: &str, kind: DocumentKind) -> Draft {
         let file = source.rsplit('/').next().unwrap_or(source);
         let stem = file.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(file);
@@ -354,7 +354,7 @@ impl Draft {
         kept
     }
 
-    /// Of the variables without a value that name servers, the one of most entries.
+    /// The variable of most entries, among those without a value that name servers.
     fn base_of_most(&self) -> Option<String> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         let bases = || self.entries.iter().filter_map(|entry| entry.base.as_deref());

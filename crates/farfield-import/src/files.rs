@@ -76,7 +76,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Their names, in the order of the first use of each.
+    /// The files' names, in the order of the first use of each.
     pub fn names(self) -> Vec<String> {
         self.names
     }

@@ -29,7 +29,7 @@ pub enum Unknown {
     Variable(String),
     /// A function, or a variable of the other program's own.
     Function(String),
-    /// Its variables stand for too much.
+    /// The variables of a text stand for too much.
     Endless,
     /// All texts together are too much.
     Spent,
@@ -62,11 +62,11 @@ pub trait Notation {
 /// Variables, of which the last that gives one a value wins.
 #[derive(Debug, Clone, Default)]
 pub struct Variables {
-    /// Of the user.
+    /// Variables of the user.
     given: BTreeMap<String, String>,
-    /// Of the document.
+    /// Variables of the document.
     values: BTreeMap<String, String>,
-    /// Those that a session has, with the names that it has for them.
+    /// Variables that a session has, with the names that it has for them.
     found: BTreeMap<String, String>,
     taken: Names,
     /// Bytes of texts so far.

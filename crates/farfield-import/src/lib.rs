@@ -137,13 +137,13 @@ pub enum ImportError {
         /// Fault, and its place.
         reason: String,
     },
-    /// It is larger, deeper or longer than documents may be.
+    /// The document is larger, deeper or longer than documents may be.
     #[error("{0}")]
     Unbounded(String),
     /// No entry could be taken.
     #[error("has nothing that could be asked for: {0}")]
     Nothing(String),
-    /// It does not say where requests go.
+    /// The document does not say where requests go.
     #[error(
         "does not say where its requests go; add `--target URL`, such as `--target http://127.0.0.1:8080/`"
     )]

@@ -183,7 +183,7 @@ struct ServerPlace {
     base: String,
     /// Servers that the document has.
     count: usize,
-    /// Its scheme is not in the document.
+    /// The server's scheme is not in the document.
     is_guessed: bool,
 }
 

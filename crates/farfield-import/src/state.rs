@@ -20,7 +20,7 @@ pub const EXTRACTIONS_MAX: usize = 300;
 /// A state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DraftState {
-    /// Its name, which need not be unique yet.
+    /// The state's name, which need not be unique yet.
     pub name: String,
     /// The method, where it is not GET.
     pub method: String,

@@ -173,7 +173,7 @@ fn a_server_without_a_scheme_is_asked_by_http() {
     }
 }
 
-/// As Postman writes the collection of a document that names no server.
+/// A collection as Postman writes it, of a document that names no server.
 #[test]
 fn a_url_that_is_a_path_goes_to_the_target() {
     let text = r#"{"item": [{"name": "a", "request": {"url": {"host": ["{{baseUrl}}"], "path": ["a", "b"]}}},
@@ -253,7 +253,7 @@ fn what_is_said_is_short_and_on_one_line() {
     assert_eq!(curl("curl --max-time 0 http://h/").reading.taken, 1);
 }
 
-/// As many of a list as a document can have are read at once: nothing is searched, or written anew, for each.
+/// Lists as long as a document can have are read at once: nothing is searched, or written anew, for each.
 #[test]
 fn long_lists_are_read_at_once() {
     const MANY: usize = 50_000;

@@ -369,7 +369,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_> {
         self.set(Value::Text);
         Ok(())
     }
-    /// Of a list, as fields of HTTP that may come several times are written, the first.
+    /// Takes the first of a list, as fields of HTTP that may come several times are written.
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let FieldVisitor { json, at } = self;
         if seq.next_element_seed(FieldVisitor { json, at })?.is_some() {
@@ -377,7 +377,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_> {
         }
         Ok(())
     }
-    /// One field's name may be the first part of another's: `request` and `request.uri`.
+    /// A field's name may be the first part of another's: `request` and `request.uri`.
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         self.json.prefix.push('.');
         Object(self.json).visit_map(map)

@@ -15,7 +15,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Its names.
+    /// Names of the program's fields.
     pub(crate) fn map(&self) -> FieldMap {
         let [time, client, agent, method, path, request, referrer, status, bytes, transfer] =
             self.fields.map(str::to_owned);

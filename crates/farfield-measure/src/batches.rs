@@ -36,7 +36,7 @@ const SESSIONS_MIN: u64 = 50;
 /// Properties of the measured part that its batches do not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredPart {
-    /// Its length.
+    /// Length of the measured part.
     pub lasted: Duration,
     /// The mean length of sessions, where they arrive by themselves: for as long the rate of requests
     /// remembers how many of them there are.
@@ -67,15 +67,15 @@ pub struct Batches {
     times: Timings<TimeBatches>,
     /// Requests due, without those that are to be ignored.
     due: Vec<u32>,
-    /// Of those, the ones that ended otherwise than well.
+    /// The requests in `due` that ended otherwise than well.
     failed: Vec<u32>,
-    /// Of those, the ones of each [code](Outcome::code) that occurred.
+    /// The requests in `failed`, for each [code](Outcome::code) that occurred.
     failed_by_code: BTreeMap<u8, Vec<u32>>,
     /// Requests due that are to be ignored.
     ignored: u64,
     /// Replies that came as a whole.
     completed: Vec<u32>,
-    /// Of those, the ones with success.
+    /// The replies in `completed` with success.
     succeeded: Vec<u32>,
 }
 
@@ -281,7 +281,7 @@ impl Merge for Batches {
 struct BatchSpan {
     /// Batches that lie in it as a whole.
     whole: usize,
-    /// Its length in batches.
+    /// Length of the measured part in batches.
     lasted_batches: f64,
     lasted: Duration,
 }

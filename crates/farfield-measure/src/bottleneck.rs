@@ -72,7 +72,7 @@ pub struct Exhausted {
     pub readings: u64,
     /// The value read meanwhile: the mean of shares and processors, the largest of counts.
     pub value: f64,
-    /// Its limit in the same unit, if it has one.
+    /// Limit in the unit of the value; null if there is none.
     pub limit: Option<f64>,
     /// All of this in words.
     pub in_words: String,

@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Of an hour one second may be odd.
+    /// In an hour, one second may be odd.
     #[test]
     fn one_odd_second_hides_nothing_in_a_long_run() {
         let mut medians: Vec<u64> = (0..3600).map(|second| if second < 1800 { 10 } else { 30 }).collect();

@@ -30,10 +30,10 @@ const GROUP_ROWS: usize = 1 << 16;
 /// The error of reading the file.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionsError {
-    /// It is no Parquet file, is damaged, or lacks a column.
+    /// The file is no Parquet, is damaged, or lacks a column.
     #[error("connections.parquet cannot be read: {0}")]
     Parquet(#[from] ParquetError),
-    /// It claims more than its reader is let hold.
+    /// The file claims more than its reader is let hold.
     #[error("connections.parquet: {0}")]
     OutOfBounds(#[from] OutOfBounds),
     /// A row has no address and port where one belongs.

@@ -20,7 +20,7 @@ pub struct EngineStats {
     /// The placement on processors and its reason, in words, if one was chosen.
     #[serde(default)]
     pub placement: Option<String>,
-    /// One entry a worker.
+    /// Statistics of each worker.
     pub workers: Vec<WorkerStats>,
     /// Lateness of each scheduled wake, against the instant at which it was due. In a closed load over
     /// sockets, also the time from an event that users answer at once, a reply or a connection, until their
@@ -54,7 +54,7 @@ pub struct EngineStats {
     pub connections_open: Vec<u64>,
     /// The reason why the run ended early, if it did.
     pub interrupted: Option<String>,
-    /// That is that something else on the machine took a part of the run's network away.
+    /// True if the run ended early because something else on the machine took a part of its network away.
     #[serde(default)]
     pub network_taken: bool,
     /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The
@@ -106,18 +106,18 @@ pub struct EngineStats {
 }
 
 farfield_base::mergeable! {
-    /// One of the addresses of the server's name that connections went to.
+    /// An address of the server's name that connections went to.
     #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
     pub struct AddressStats {
         /// The address and the port; `others` for all beyond the first 256.
         pub address: String => same,
         /// Connections begun.
         pub connections: u64,
-        /// Those of them that were established.
+        /// Connections that were established.
         pub established: u64,
-        /// Requests that ended on these, whenever they were due.
+        /// Requests that ended on connections to the address, whenever they were due.
         pub requests: u64,
-        /// Those of them that failed; one that the end of the run cut is none.
+        /// Requests that failed; one that the end of the run cut is none.
         pub failed: u64,
     }
 }
@@ -159,7 +159,7 @@ pub struct CaptureStats {
 /// A server whose process is known to the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerStatus {
-    /// Its end, if it ended before the run; `None` if it did not.
+    /// End of the server; `None` if it outlived the run.
     pub ended: Option<ServerEnd>,
 }
 
@@ -218,9 +218,9 @@ pub struct MachineStats {
 /// A process that is neither farfield's nor the server's, over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OtherProcess {
-    /// Its name, as the kernel has it.
+    /// Name of the process, as the kernel has it.
     pub name: String,
-    /// Its number.
+    /// Number of the process.
     pub pid: u32,
     /// Processors that it used on average, with those of its children that ended: 0.5 is half of one.
     pub processors: f64,
@@ -255,7 +255,7 @@ pub struct ServerBeside {
     pub processors: Vec<u32>,
     /// The name of one of them.
     pub name: String,
-    /// One of the threads goes before others there: a real-time priority, or a negative nice value.
+    /// True if one of the threads goes first there, by a real-time priority or a negative nice value.
     pub goes_first: bool,
 }
 

@@ -119,13 +119,13 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Hist
 /// One histogram of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// Its tag, empty if it has none.
+    /// Tag of the histogram, empty if it has none.
     pub tag: String,
-    /// Its start, since the log's base time.
+    /// Start of the interval, since the log's base time.
     pub start: Duration,
-    /// Its length.
+    /// Length of the interval.
     pub length: Duration,
-    /// Its bins, in nanoseconds.
+    /// Bins of the histogram, in nanoseconds.
     pub bins: Hdr<u64>,
 }
 
@@ -141,7 +141,7 @@ pub enum HlogError {
     /// A histogram is not what the format says.
     #[error("histogram `{tag}` of the log cannot be decoded: {why}")]
     Histogram {
-        /// Its tag.
+        /// Tag of the histogram.
         tag: String,
         /// The cause.
         why: String,

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A host as results name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostLabel {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its scheme, name or address, and port.
+    /// Scheme, name or address, and port.
     pub url: String,
 }
 

@@ -12,7 +12,7 @@ farfield_base::mergeable! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     struct VersionCounts {
         requests: u64,
-        /// Those of them whose body waited for the server's windows.
+        /// Requests whose body waited for the server's windows.
         stalled: u64,
         /// The time that these waited, in microseconds.
         stalled_us: u64,
@@ -49,8 +49,8 @@ pub struct VersionSummary {
     pub version: String,
     /// Requests that ended in the measured part.
     pub requests: u64,
-    /// Those of them whose body waited for the server to allow more of it (flow control); of versions
-    /// without streams 0.
+    /// Requests whose body waited for the server to allow more of it (flow control); of versions without
+    /// streams 0.
     pub stalled_requests: u64,
     /// The time that these waited on average, in nanoseconds; null if there were none.
     pub stalled_mean_ns: Option<f64>,
@@ -61,7 +61,7 @@ pub struct VersionSummary {
 pub struct Http2Summary {
     /// Requests that ended in the measured part.
     pub requests: u64,
-    /// Those of them whose body waited for the server to allow more of it (flow control).
+    /// Requests whose body waited for the server to allow more of it (flow control).
     pub stalled_requests: u64,
     /// The time that these waited on average, in nanoseconds; null if there were none.
     pub stalled_mean_ns: Option<f64>,

@@ -89,7 +89,7 @@ impl MeanEstimate {
         beta::student_quantile(level, self.degrees) * self.variance.sqrt()
     }
 
-    /// Both ends of that interval.
+    /// Ends of the interval that contains the true mean with probability `level`.
     pub fn ends(&self, level: f64) -> (f64, f64) {
         let half_width = self.half_width(level);
         (self.mean - half_width, self.mean + half_width)
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Of 1, 2, 3: s = 1, so that the interval is 2.920/√3 to either side.
+    /// The numbers 1, 2 and 3 have s = 1, so that the interval is 2.920/√3 to either side.
     #[test]
     fn the_interval_is_that_of_the_formula() {
         let estimate = MeanEstimate::of(&[1.0, 2.0, 3.0]).unwrap();

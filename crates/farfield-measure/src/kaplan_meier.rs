@@ -67,7 +67,7 @@ struct CensoredBin {
 }
 
 impl Estimate {
-    /// Of times that were `seen` and ages that were `censored`; `None` if there are neither.
+    /// Estimates from times that were `seen` and ages that were `censored`; `None` if there are neither.
     pub fn of(seen: &Histogram, censored: &Histogram) -> Option<Estimate> {
         let last = seen.max().into_iter().chain(censored.max()).max()?;
         let mut under_observation = seen.count() + censored.count();

@@ -55,7 +55,7 @@ pub enum SeriesSource {
 }
 
 impl SeriesSource {
-    /// Its name in the file.
+    /// Name of the source in the file.
     pub fn name(self) -> &'static str {
         match self {
             SeriesSource::Tier => "tier",

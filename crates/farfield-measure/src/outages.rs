@@ -12,8 +12,8 @@ pub struct Outages(Vec<(Instant, Instant)>);
 const FIRST_TIMER: Duration = Duration::from_secs(1);
 
 impl Outages {
-    /// These times, in order, with what each leaves behind: timers that double have grown to no more than the
-    /// time since packets were first lost, so that connections go on at the latest after as long again.
+    /// Times in order, each with its aftermath: timers that double have grown to no more than the time since
+    /// packets were first lost, so that connections go on at the latest after as long again.
     pub fn new(outages: &[(Instant, Instant)]) -> Outages {
         let mut held_out: Vec<(Instant, Instant)> = Vec::new();
         for &(from, to) in outages {

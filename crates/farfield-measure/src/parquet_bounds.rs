@@ -24,7 +24,7 @@ pub enum OutOfBounds {
     /// A row group has more rows than are read at once.
     #[error("a row group has {found} rows, more than the {GROUP_ROWS_MAX} that are read at once")]
     Rows {
-        /// Its rows.
+        /// Rows of the row group.
         found: i64,
     },
     /// A page claims more than it can have.
@@ -74,7 +74,7 @@ fn check_pages<R: ChunkReader>(source: &R, chunk: &ColumnChunkMetaData, rows: u6
 /// The header of a page, as far as the decoders make room for it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PageHeader {
-    /// Its own bytes.
+    /// Bytes of the header.
     bytes: u64,
     uncompressed: u64,
     compressed: u64,

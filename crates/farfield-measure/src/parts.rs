@@ -71,12 +71,12 @@ pub enum PartError {
     /// The file cannot be read, or is no part's.
     #[error("{PART_FILE} cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is of another version.
+    /// The file is of another version.
     #[error(
         "{PART_FILE} is of version {found}, and this farfield reads {VERSION}: merge with the farfield that ran the parts"
     )]
     Version {
-        /// Its version.
+        /// Version of the file.
         found: u32,
     },
 }
@@ -114,7 +114,7 @@ pub enum PartsError {
 pub struct PartOfRun {
     /// The part: `2/3`, or `3..5/16`.
     pub part: String,
-    /// Its run directory.
+    /// Run directory of the part.
     pub directory: String,
     /// True if its own verdict was that it is valid.
     pub valid: bool,
@@ -222,7 +222,7 @@ impl PartResult {
         self.stats.clock.map_or(0, |clock| clock.drift_ns.unsigned_abs())
     }
 
-    /// Its start, by the clock that all parts' clocks were compared with, if they were.
+    /// The part's start, by the clock that all parts' clocks were compared with, if they were.
     fn start_unix_ns(&self) -> Option<u64> {
         let offset_ns = self.label.clock.map_or(0, |clock| clock.offset_ns);
         self.stats.clock.map(|clock| clock.start_unix_ns.saturating_add_signed(offset_ns.saturating_neg()))
@@ -242,7 +242,7 @@ pub struct JudgedPart {
     pub directory: String,
     /// The part.
     pub result: PartResult,
-    /// Its verdict.
+    /// Verdict on the part.
     pub verdict: Verdict,
 }
 

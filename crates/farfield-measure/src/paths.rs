@@ -34,7 +34,7 @@ impl PathNames {
     /// Requests that are known by their numbers of each path: the first ones.
     pub const REQUESTS_MAX: usize = 20;
 
-    /// Of the targets of requests, in the order of their numbers. Equal paths are one.
+    /// Paths of the targets of requests, in the order of their numbers. Equal paths are one.
     pub fn of<'a>(targets: impl IntoIterator<Item = &'a str>) -> PathNames {
         PathNames::of_some(targets.into_iter().map(Some))
     }

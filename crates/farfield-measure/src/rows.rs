@@ -89,8 +89,8 @@ impl<const N: usize> TryFrom<Vec<Vec<u64>>> for Rows<N> {
     }
 }
 
-/// Of each row a word of bits, one for each column that differs from the row before, and those differences.
-/// They wrap, so that any numbers are given back.
+/// Encodes each row as a word of bits, one for each column that differs from the preceding row, and these
+/// differences. They wrap, so that any numbers are given back.
 fn encode<const N: usize>(rows: &[[u64; N]]) -> Arc<[u8]> {
     const { assert!(N <= COLUMNS_MAX) };
     let mut bytes = Vec::with_capacity(rows.len() * 2 * N);

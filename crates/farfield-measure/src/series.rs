@@ -48,7 +48,7 @@ pub struct SeriesRow {
     pub sent: u64,
     /// Replies that came as a whole, whatever their status.
     pub completed: u64,
-    /// Of those, replies with success.
+    /// Whole replies with success.
     #[serde(default)]
     pub succeeded: u64,
     /// Requests that ended by the server's fault.
@@ -287,8 +287,8 @@ impl Second {
         sum
     }
 
-    /// Its numbers, in the order in which [`row_of`] takes them. The sum of the response times is their mean
-    /// and a remainder, which are small. A quantile of nothing is 0, others are one more than they are.
+    /// Numbers in the order in which [`row_of`] takes them. The sum of the response times is their mean and a
+    /// remainder, which are small. A quantile of nothing is 0, others are one more than they are.
     fn numbers(&self) -> [u64; NUMBERS] {
         let [succeeded, ..] = self.ended;
         let [server, network, client, protocol] = [1, 2, 3, 4].map(|place| self.ended[place]);

@@ -34,7 +34,7 @@ impl Disturbance {
     /// All of them.
     pub const ALL: [Disturbance; 3] = [Disturbance::Stopped, Disturbance::Held, Disturbance::Stolen];
 
-    /// Its bit.
+    /// The bit that stands for the disturbance.
     pub const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -162,9 +162,9 @@ pub(crate) fn earlier(sample: &Sample, by: Duration) -> Sample {
 /// A second of the measured part that is set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondAside {
-    /// Its beginning, in nanoseconds since the start of the run.
+    /// Beginning of the second, in nanoseconds since the start of the run.
     pub from_ns: u64,
-    /// Its end, or that of the measured part.
+    /// End of the second, or of the measured part.
     pub to_ns: u64,
     /// The disturbances of the machine: `stopped`, `held`, `stolen`.
     pub disturbances: Vec<String>,
@@ -181,9 +181,9 @@ pub struct SetAsideSummary {
     pub seconds: Vec<SecondAside>,
     /// Requests that were due in them, which no figure has.
     pub requests: u64,
-    /// Their share of all requests that were due in the measured part; null if none was.
+    /// Share of the requests set aside in all that were due in the measured part; null if none was.
     pub requests_share: Option<f64>,
-    /// Of them, those that ended otherwise than well.
+    /// Requests set aside that ended otherwise than well.
     pub failed: u64,
     /// Response times of those that went well; null if there are none.
     pub response: Option<TimingSummary>,

@@ -171,7 +171,7 @@ mod tests {
         assert!((correlated / 4.0 - 1.0).abs() < 0.15, "{correlated}");
     }
 
-    /// Of white noise 2.3 % has a slope that looks like a pole, within four standard deviations of a binomial
+    /// In 2.3 % of white noise the slope looks like a pole, within four standard deviations of a binomial
     /// count of 400; a spectrum that falls as the frequency to the power −0.6, built of waves, has one.
     #[test]
     fn noise_has_no_pole() {

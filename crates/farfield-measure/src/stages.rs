@@ -21,14 +21,14 @@ farfield_base::mergeable! {
 /// A stage, and what was counted of it.
 #[derive(Debug, Clone, Copy)]
 pub struct StageFigures<'a> {
-    /// Its place in the run.
+    /// Place of the stage in the run.
     pub span: &'a StageSpan,
-    /// Its requests and events.
+    /// Requests and events of the stage.
     pub part: &'a PhaseStats,
 }
 
 impl StageFigures<'_> {
-    /// Its part up to `until`, as intervals need to know it, of a run that is `measured`.
+    /// The stage up to `until`, as intervals need to know it, in a run that is `measured`.
     pub fn measured(&self, measured: MeasuredPart, until: Instant) -> MeasuredPart {
         MeasuredPart { lasted: self.span.lasted(until), ..measured }
     }

@@ -200,8 +200,8 @@ mod tests {
         fold
     }
 
-    /// Of the first state four were due in the window, one of which is unfinished; what has another number
-    /// is no state's.
+    /// Four requests of the first state were due in the window, one of which is unfinished; what has another
+    /// number is no state's.
     #[test]
     fn a_state_counts_its_requests_of_the_measured_part() {
         let fold = fold(&samples());

@@ -10,7 +10,7 @@ farfield_base::mergeable! {
     pub struct StreamCounts {
         /// Replies that are streams of events, of requests that were on their way at some time in this part.
         pub streams: u64,
-        /// Of those, the ones that their users left while they went on.
+        /// Streams that their users left while they went on.
         pub left: u64,
         /// Events that came in this part.
         pub events: u64,
@@ -53,8 +53,8 @@ impl StreamCounts {
 pub struct EventsSummary {
     /// Replies that are streams of events, of requests that were on their way at some time in this part.
     pub streams: u64,
-    /// Of those, the ones that their users left while they went on: their events count, and their length is
-    /// no response time.
+    /// Streams that their users left while they went on: their events count, and their length is no response
+    /// time.
     pub left: u64,
     /// Events that came in this part.
     pub events: u64,
@@ -74,7 +74,7 @@ pub struct StallsSummary {
 }
 
 impl EventsSummary {
-    /// Of a part that lasted so long; `None` if no reply had events.
+    /// Summary of a part that lasted for `lasted`; `None` if no reply had events.
     pub(crate) fn of(counts: &StreamCounts, lasted: Duration) -> Option<EventsSummary> {
         let StreamCounts { streams, left, events, .. } = *counts;
         (streams > 0 || events > 0).then(|| EventsSummary {

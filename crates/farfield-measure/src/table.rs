@@ -104,10 +104,10 @@ pub enum TableError {
     /// A column is absent, or of another type.
     #[error("it has no column `{0}` of the type that this farfield knows")]
     Column(&'static str),
-    /// Its pages are damaged.
+    /// The table's pages are damaged.
     #[error("its pages are damaged")]
     Pages,
-    /// It claims more than its reader is let hold.
+    /// The table claims more than its reader is let hold.
     #[error(transparent)]
     OutOfBounds(#[from] OutOfBounds),
     /// The bytes are not Parquet as they should be.

@@ -313,7 +313,7 @@ impl Metric {
         }
     }
 
-    /// Of a part that has lasted for `elapsed`.
+    /// Measures a part that has lasted for `elapsed`.
     fn measure(self, steady: &PhaseStats, elapsed: Duration) -> Option<Measured> {
         match self {
             Metric::Time(statistic, timing) => statistic.measure(steady, timing),
@@ -334,7 +334,7 @@ impl Metric {
         }
     }
 
-    /// Of requests of which nothing but their ends is counted.
+    /// Measures requests of which nothing but their ends is counted.
     fn measure_counts(
         self,
         outcomes: &OutcomeCounts,
@@ -350,7 +350,7 @@ impl Metric {
         }
     }
 
-    /// Of the requests of one state.
+    /// Measures the requests of one state.
     fn measure_state(self, state: &StateCount, ignores_unfinished: bool) -> Option<Measured> {
         match self {
             Metric::Time(statistic, Timing::Response) => {
@@ -471,7 +471,7 @@ impl Measured {
 }
 
 impl Statistic {
-    /// Of the times, with those of which only an age is known where there are any.
+    /// Measures the times, with those of which only an age is known where there are any.
     fn measure(self, steady: &PhaseStats, timing: Timing) -> Option<Measured> {
         self.measure_times(steady.times.of(timing), steady.estimate(timing))
     }

@@ -5,7 +5,7 @@ use farfield_base::{Duration, Merge, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One of the times.
+/// A time of a request, or of the events of its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     /// From due to done: what a user who wanted the object then has waited.

@@ -79,7 +79,7 @@ pub enum CheckState {
 /// One check of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Its name, stable between versions.
+    /// Name of the check, stable between versions.
     pub name: String,
     /// The condition, in one sentence.
     pub what: String,

@@ -68,7 +68,7 @@ pub(crate) enum ReplyBegun {
     Nothing,
     /// The rest of it is to be written.
     WritesOn,
-    /// Its first event is due so much later.
+    /// The reply's first event is due so much later.
     Stream(Duration),
 }
 

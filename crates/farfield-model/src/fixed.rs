@@ -41,9 +41,9 @@ struct NumberedReply {
 struct EncodedReply {
     of: [Bytes; 3],
     body_len: usize,
-    /// Its head as a header block of HTTP/2.
+    /// The reply's head as a header block of HTTP/2.
     block: Bytes,
-    /// Its head as a field section of HTTP/3.
+    /// The reply's head as a field section of HTTP/3.
     section: Bytes,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Multiplexer {
     coming: SmallVec<[(StreamId, ServedRequest); 1]>,
     /// Whole requests that wait for a worker, the first first.
     waiting: VecDeque<(StreamId, ServedRequest)>,
-    /// Of these, those that no worker was asked for yet.
+    /// Waiting requests that no worker was asked for yet.
     unannounced: u32,
     /// Requests that are served.
     served: SmallVec<[(StreamId, ServedRequest); 1]>,

@@ -140,7 +140,7 @@ impl ServerPlan {
 pub struct ServerCounters {
     /// Segments with SYN alone that came for no connection.
     pub syns: u64,
-    /// Those of them that were dropped for want of room.
+    /// Segments with SYN alone that were dropped for want of room.
     pub syns_dropped: u64,
     /// Last ACKs of handshakes that found the accept queue full and were dropped.
     pub accept_overflows: u64,

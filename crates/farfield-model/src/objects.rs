@@ -43,17 +43,17 @@ impl Objects {
         self.replies.find(method, path).or_else(|| self.replies.find(method, bare(path)))
     }
 
-    /// Such a reply in bytes.
+    /// The reply of this number in bytes.
     pub(crate) fn reply(&self, number: u32, keeping: Persistence, head_only: bool) -> Bytes {
         self.replies.bytes(number, keeping, head_only)
     }
 
-    /// Such a reply on a stream of HTTP/2: its header block and its body.
+    /// The reply of this number on a stream of HTTP/2: its header block and its body.
     pub(crate) fn stream_reply(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         self.replies.on_stream(number, head_only)
     }
 
-    /// Such a reply on a stream of HTTP/3: its field section and its body.
+    /// The reply of this number on a stream of HTTP/3: its field section and its body.
     pub(crate) fn section_reply(&self, number: u32, head_only: bool) -> (Bytes, BodySource) {
         self.replies.in_section(number, head_only)
     }

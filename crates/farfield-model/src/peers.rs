@@ -14,7 +14,7 @@ pub(crate) enum PeerPort {
 /// A client, as the server knows it.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
-    /// Its ports with connections, in order.
+    /// The client's ports with connections, in order.
     ports: SmallVec<[(u16, PeerPort); 1]>,
     /// Requests that it made.
     pub requests: u32,
@@ -27,7 +27,7 @@ pub(crate) struct PeerTable {
 }
 
 impl PeerTable {
-    /// So many clients, without connections.
+    /// A table of so many clients, without connections.
     pub fn new(clients: usize) -> PeerTable {
         let mut table = Vec::new();
         table.resize_with(clients, Peer::default);

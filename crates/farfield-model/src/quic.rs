@@ -64,7 +64,7 @@ struct QuicConnection {
     waiting: VecDeque<(u32, ServedRequest)>,
     served: SmallVec<[(u32, ServedRequest); 1]>,
     answered: u32,
-    /// It was closed, or the client has closed it: it stays until what is on its way has passed.
+    /// The connection was closed, or the client has closed it: it stays until what is on its way has passed.
     is_over: bool,
     /// For when the alarm of its timers is set, if it is.
     wakes_at: Option<Instant>,
@@ -80,7 +80,7 @@ enum Handshake {
     Begun,
     /// A worker is to answer it: nothing is sent until then.
     Held { resumes: bool },
-    /// It was answered.
+    /// The client's first message was answered.
     Answered,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// These workers, all idle.
+    /// A pool of these workers, all idle.
     pub fn new(workers: Workers) -> WorkerPool {
         let (Workers::Processes(count) | Workers::Events(count)) = workers;
         WorkerPool { idle: count.get(), jobs: VecDeque::new() }

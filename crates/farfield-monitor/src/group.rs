@@ -106,7 +106,7 @@ mod tests {
     use farfield_measure::monitor::SeriesSource;
     use std::fs;
 
-    /// Both versions, in folders of plain files.
+    /// Groups of either version, in folders of plain files.
     #[test]
     fn a_group_is_read_in_both_versions() {
         let versions: [&[(&str, &str)]; 2] = [

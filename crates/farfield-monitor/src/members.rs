@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The processes of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Members {
-    /// These processes with all their children. A process that the system cannot find is reported.
+    /// Processes by number with all their children. A process that the system cannot find is reported.
     Processes(Vec<u32>),
     /// All descendants of this process, but not itself.
     Below(u32),

@@ -19,7 +19,7 @@ impl ProcFile {
         system::open(path).map(ProcFile)
     }
 
-    /// Its bytes now, in `buffer`, which grows only once.
+    /// Reads the file anew into `buffer`, which grows only once.
     pub fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         let mut length = 0;
         loop {
@@ -37,7 +37,7 @@ impl ProcFile {
         Ok(&buffer[..length])
     }
 
-    /// Its text now. Bytes that are not UTF-8 end it.
+    /// Reads the file anew as text. Bytes that are not UTF-8 end it.
     pub fn text<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a str> {
         let bytes = self.read(buffer)?;
         Ok(match std::str::from_utf8(bytes) {

@@ -84,7 +84,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Its name.
+    /// Name of the process.
     pub fn name(&self) -> &str {
         self.subject.name()
     }
@@ -189,7 +189,7 @@ fn context_switches(text: &str) -> [u64; 2] {
     ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"].map(|name| field(text, name).unwrap_or(0))
 }
 
-/// Those of a process's first threads.
+/// Voluntary and other context switches of a process's first threads together.
 fn switches_of_threads(pid: u32, buffer: &mut Vec<u8>) -> [u64; 2] {
     let mut sum = [0; 2];
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(descriptors_limit("Max open files            unlimited      unlimited    files\n"), None);
     }
 
-    /// This process: as many descriptors as its folder shows, and more after some are opened.
+    /// The descriptors of this process: as many as its folder shows, and more after some are opened.
     #[test]
     fn descriptors_are_counted() {
         let pid = std::process::id();

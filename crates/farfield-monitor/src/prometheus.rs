@@ -28,7 +28,7 @@ const SERIES_MAX: usize = 4_096;
 /// An exporter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrometheusTarget {
-    /// Its tier in results.
+    /// Tier of the exporter in results.
     pub name: String,
     /// The URL, which begins with `http://`.
     pub url: String,

@@ -22,7 +22,7 @@ impl Subject {
         Subject::new(source, "", "", None)
     }
 
-    /// Its name.
+    /// Name of the subject.
     pub fn name(&self) -> &str {
         &self.name
     }

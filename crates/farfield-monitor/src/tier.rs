@@ -35,9 +35,9 @@ const SEARCH_SHARE: f64 = 0.000_2;
 /// A tier to be monitored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierSpec {
-    /// Its name in results.
+    /// Name of the tier in results.
     pub name: String,
-    /// Its processes.
+    /// Processes of the tier.
     pub members: Members,
 }
 

@@ -34,7 +34,7 @@ pub enum NotCollapsible {
 }
 
 impl Compound {
-    /// These links, the first first.
+    /// Joins these links, the first first.
     pub fn new(hops: Vec<(Link, Stream)>) -> Result<Compound, NotCollapsible> {
         let mut lent = false;
         for (index, (link, _)) in hops.iter().enumerate() {

@@ -149,7 +149,7 @@ impl Piece {
         (self.work_times_length(passed_ns) / i128::from(self.until_ns - self.from_ns)) as u128
     }
 
-    /// Of a ramp, twice the work within `passed_ns`, times the ramp's length in nanoseconds: a whole number.
+    /// Twice a ramp's work within `passed_ns`, times the ramp's length in nanoseconds: a whole number.
     fn work_times_length(&self, passed_ns: u64) -> i128 {
         let [first, last, passed] = [self.first, self.last, passed_ns].map(i128::from);
         let length = i128::from(self.until_ns - self.from_ns);

@@ -183,7 +183,7 @@ pub struct CrossInstants {
 }
 
 impl CrossInstants {
-    /// Those of `flow`, drawn from `rng`, which is the flow's own.
+    /// The instants of `flow`, drawn from `rng`, which is the flow's own.
     pub fn of(flow: &CrossTraffic, rng: Stream) -> CrossInstants {
         let CrossTraffic { rate, packet_bytes, arrivals, from, to, .. } = *flow;
         let bits = u64::from(packet_bytes) * 8;
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(constant.nth(3_000_000 - 4), Some(after(8_000_000 * 1_000_000)));
     }
 
-    /// Of n exponential gaps of mean m the sum has mean nm and deviation √n m, and the sum of squares mean
+    /// The sum of n exponential gaps of mean m has mean nm and deviation √n m, and the sum of squares mean
     /// 2nm².
     #[test]
     fn poisson_packets_have_exponential_gaps() {

@@ -20,8 +20,8 @@ pub enum NodeKind {
 pub enum Passing {
     /// The packet goes on, with this TTL.
     On(u8),
-    /// Its TTL has run out: it is dropped, and its sender sent "time exceeded" (RFC 792; RFC 4443, section
-    /// 3.3).
+    /// The packet's TTL has run out: it is dropped, and its sender sent "time exceeded" (RFC 792; RFC 4443,
+    /// section 3.3).
     Expired,
     /// A host does not forward.
     Refused,

@@ -46,13 +46,14 @@ use std::sync::Arc;
 /// A packet, as a link knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Its size in bytes, from the IP header on; the link adds its own overhead.
+    /// The packet's size in bytes, from the IP header on; the link adds its own overhead.
     pub bytes: u32,
-    /// Its owner's name for it, which [`Link::poll`] returns.
+    /// The owner's name for the packet, which [`Link::poll`] returns.
     pub key: u64,
     /// The hash of its flow, for queues that part flows; see [`Link::flow_key`].
     pub flow: u32,
-    /// Its ends understand marks of congestion (RFC 3168): queues may mark it in place of dropping it.
+    /// True if the packet's ends understand marks of congestion (RFC 3168): queues may mark it in place of
+    /// dropping it.
     pub ecn: bool,
 }
 
@@ -121,7 +122,7 @@ pub enum DropCause {
 pub struct Delivery {
     /// The packet.
     pub first: Arrival,
-    /// Its duplicate. Without reordering it does not arrive before the packet.
+    /// The packet's duplicate. Without reordering it does not arrive before the packet.
     pub copy: Option<Arrival>,
 }
 
@@ -132,7 +133,7 @@ pub struct Arrival {
     pub at: Instant,
     /// The bit that was flipped under way, counted from the packet's first: below eight times its bytes.
     pub flipped_bit: Option<FlippedBit>,
-    /// It is marked: it met congestion (RFC 3168).
+    /// True if the packet is marked: it met congestion (RFC 3168).
     pub marked: bool,
 }
 
@@ -146,7 +147,7 @@ impl FlippedBit {
         FlippedBit(NonZeroU32::MIN.saturating_add(index))
     }
 
-    /// Its index.
+    /// The bit's index.
     pub const fn index(self) -> u32 {
         self.0.get() - 1
     }
@@ -193,7 +194,7 @@ pub struct Link {
     changes_at: Instant,
     /// Epochs, and those that have begun.
     epochs: Option<Box<(Arc<Epochs>, usize)>>,
-    /// Its course by a profile, drawn when the first packet comes.
+    /// The link's course by a profile, drawn when the first packet comes.
     walk: Option<Box<ProfileState>>,
 }
 
@@ -242,8 +243,8 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// As [`offer`](Self::offer), for a packet of a connection that lends its `memory` of losses, one for
-    /// each direction. Where losses are the link's own this is [`Link::offer`] and the memory is left alone.
+    /// Offers a packet of a connection that lends its `memory` of losses, one for each direction. Where
+    /// losses are the link's own this is [`Link::offer`] and the memory is left alone.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         // Losses may come to be the link's own, or the connection's, at this instant.
         self.advance(now, rng);

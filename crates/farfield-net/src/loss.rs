@@ -56,7 +56,7 @@ pub enum Loss {
 pub struct LossRamp {
     /// Begin of the ramp.
     pub from: Instant,
-    /// Its end.
+    /// End of the ramp.
     pub until: Instant,
     /// The probability at its begin.
     pub first: f64,

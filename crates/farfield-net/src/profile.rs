@@ -21,15 +21,15 @@ const AT_STEP_MOST: f64 = 0.5;
 /// A model fitted to measurements of a path.
 #[derive(Debug, PartialEq)]
 pub struct Profile {
-    /// Its name.
+    /// The profile's name.
     pub name: &'static str,
     /// The measurements.
     pub source: &'static str,
-    /// Their licence.
+    /// The measurements' licence.
     pub licence: &'static str,
     /// The time in which they were made.
     pub years: &'static str,
-    /// Their number.
+    /// The number of measurements.
     pub samples: u32,
     /// The part of them that was fitted, and that which was not.
     pub fitted: &'static str,
@@ -70,7 +70,7 @@ pub struct OutageProfile {
     pub first_step: Duration,
     /// The probability of one at a step, on average over clients.
     pub at_step: f64,
-    /// Their number a second otherwise, on average over clients.
+    /// Outages a second otherwise, on average over clients.
     pub per_second: f64,
     /// Standard deviation of the logarithm of a client's level, which is lognormal of mean one, and by which
     /// both are multiplied.
@@ -158,7 +158,7 @@ impl DelayProfile {
 }
 
 impl OutageProfile {
-    /// Their number a second in all.
+    /// Outages a second in all.
     pub fn rate(&self) -> f64 {
         (self.at_step / self.step.as_secs_f64() + self.per_second) / (1.0 - self.again)
     }

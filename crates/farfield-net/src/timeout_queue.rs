@@ -18,7 +18,7 @@ const PARTS: u32 = 8;
 /// The owner of a deadline, by slot and serial number: slots are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner<S> {
-    /// Its slot.
+    /// The owner's slot.
     pub slot: S,
     /// The serial number of what is in the slot.
     pub serial: u32,
@@ -52,7 +52,7 @@ pub enum Front<S> {
 /// A timer whose event has come. Events of timers are not cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerExpiry<E> {
-    /// Its owner is gone, or was asked meanwhile.
+    /// The timer's owner is gone, or was asked meanwhile.
     Stale,
     /// The timer was put off; the event is to be set, if there is one.
     PutOff(Option<E>),

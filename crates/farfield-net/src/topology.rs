@@ -30,7 +30,7 @@ index_type! {
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name in the scenario.
+    /// The node's name in the scenario.
     pub name: String,
     /// Switch, router or host.
     pub kind: NodeKind,
@@ -43,7 +43,7 @@ pub struct Edge<L> {
     pub from: NodeId,
     /// Node where it ends.
     pub to: NodeId,
-    /// Its propagation delay.
+    /// The edge's propagation delay.
     pub delay: Duration,
     /// The owner's data.
     pub link: L,

@@ -37,7 +37,7 @@ pub enum TraceError {
     Order {
         /// The line.
         line: usize,
-        /// Its time, in ms.
+        /// The line's time, in ms.
         given: u64,
         /// The time before it, in ms.
         before: u64,

@@ -74,7 +74,7 @@ const _: () = assert!(size_of::<Slot>() == 8);
 struct Chunk<E> {
     /// The chunk after it in its slot, or on the free list.
     next: Option<ChunkSlot>,
-    /// Its events are those of `from..to`; none is left only while it is on the free list.
+    /// The chunk's events are those of `from..to`; none is left only while it is on the free list.
     from: u8,
     to: u8,
     events: [WheelEntry<E>; CHUNK],
@@ -128,8 +128,9 @@ impl<E> Wheel<E> {
         self.pop_due_naming(now, |_| {})
     }
 
-    /// As [`pop_due`](Self::pop_due); hands to `soon` events that come next: those of some 262 µs, when the
-    /// wheel comes to them. A hint: what is scheduled later may come before, and single events are not named.
+    /// Takes events as [`pop_due`](Self::pop_due) does; hands to `soon` events that come next: those of some
+    /// 262 µs, when the wheel comes to them. A hint: what is scheduled later may come before, and single
+    /// events are not named.
     pub fn pop_due_naming(&mut self, now: Instant, mut soon: impl FnMut(&E)) -> Option<(Instant, E)> {
         let now = now.as_ns();
         loop {

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 pub(crate) enum ReplyBody {
     /// No bytes.
     Empty,
-    /// These bytes.
+    /// The bytes themselves.
     Whole(Bytes),
     /// Filler of a length that the head announces.
     Filler(FillerBody),

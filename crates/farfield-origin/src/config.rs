@@ -21,7 +21,7 @@ pub const EARLY_SESSIONS: usize = 1 << 16;
 pub struct OriginConfig {
     /// Address to listen on; port 0 takes any free port. Default `127.0.0.1:0`.
     pub bind: SocketAddr,
-    /// It serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
+    /// The origin serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
     /// PEM file of the certificate that it serves over TLS with, the chain behind it; relative to where the

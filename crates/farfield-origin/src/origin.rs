@@ -148,7 +148,7 @@ impl Origin {
         self.service.site()
     }
 
-    /// Its counters so far.
+    /// The origin's counters so far.
     pub fn served(&self) -> Counters {
         self.service.tally.counters()
     }

@@ -36,9 +36,9 @@ pub(crate) enum Route {
     Page(usize),
     /// An object of the site, by number and kind.
     Object(usize, ObjectKind),
-    /// So many bytes.
+    /// A reply of so many bytes.
     Bytes(u64),
-    /// So many bytes, chunked.
+    /// A reply of so many bytes, chunked.
     Chunked(u64),
     /// An empty reply, so much later.
     Delay(Duration),

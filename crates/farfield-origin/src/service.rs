@@ -31,7 +31,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub struct Counters {
     /// Connections accepted.
     pub connections: u64,
-    /// Of these, still open.
+    /// Accepted connections that are still open.
     pub connections_open: u64,
     /// Times that accepting failed, mostly for want of descriptors.
     pub accept_failures: u64,
@@ -39,9 +39,9 @@ pub struct Counters {
     pub accept_error: i32,
     /// Requests whose head was read.
     pub requests: u64,
-    /// Of these, answered: the reply was handed to the connection.
+    /// Requests that were answered: the reply was handed to the connection.
     pub answered: u64,
-    /// Of these, answered with 503 by the error rate.
+    /// Requests that were answered with 503 by the error rate.
     pub errors: u64,
 }
 

@@ -94,7 +94,7 @@ impl Site {
 }
 
 impl Page {
-    /// Its path, `/page/N.html`.
+    /// The page's path, `/page/N.html`.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -120,7 +120,7 @@ impl Page {
 }
 
 impl Object {
-    /// Its path, `/object/N.css`, `.js` or `.png`.
+    /// The object's path, `/object/N.css`, `.js` or `.png`.
     pub fn path(&self) -> &str {
         &self.path
     }

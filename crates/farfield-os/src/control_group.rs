@@ -55,7 +55,7 @@ pub enum ControlGroupError {
     /// A file or a folder of the group cannot be used.
     #[error("{}: {source}", .path.display())]
     File {
-        /// Its path.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The kernel's error.
         source: io::Error,

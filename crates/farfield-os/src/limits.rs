@@ -100,7 +100,7 @@ impl From<MemoryLimit> for Bytes {
 pub struct LimitUse {
     /// Periods in which the server had something to do.
     pub periods: u64,
-    /// Those in which it used up its quota.
+    /// Periods in which the server used up its quota.
     pub throttled_periods: u64,
     /// Time for which it was kept from running, added up over processors.
     pub throttled: Duration,

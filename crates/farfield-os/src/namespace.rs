@@ -98,7 +98,7 @@ impl Namespace {
         Ok(move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
 
-    /// Its inode, which identifies it in `/proc`. The kernel may give it to another namespace later.
+    /// Inode of the namespace, which identifies it in `/proc`. The kernel may give it to another one later.
     ///
     /// # Errors
     /// None known.

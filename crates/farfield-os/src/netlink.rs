@@ -76,7 +76,7 @@ pub struct Route {
     pub forgets: bool,
     /// The initial congestion window of connections that take the route, in segments.
     pub initial_window: Option<u32>,
-    /// Their congestion control, by name.
+    /// Congestion control of connections that take the route, by name.
     pub congestion_control: Option<String>,
 }
 
@@ -360,7 +360,7 @@ impl Message {
         Message { bytes }
     }
 
-    /// One that concerns an interface, or a new one if 0.
+    /// Message about an interface, or a new one if 0.
     fn link(kind: u16, flags: u16, interface: u32) -> Message {
         let mut header = [0; LINK_HEADER_LEN];
         header[4..8].copy_from_slice(&interface.to_ne_bytes());

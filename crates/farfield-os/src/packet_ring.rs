@@ -52,9 +52,9 @@ mod packet {
 pub struct RingPacket<'a> {
     /// Nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// This machine sent it through the interface; on a loopback interface, it is the copy of the sender.
+    /// True if this machine sent the packet; on a loopback interface, if it is the sender's copy.
     pub outgoing: bool,
-    /// Its length on the interface, from the IP header on, in bytes.
+    /// Length of the packet on the interface, from the IP header on, in bytes.
     pub original_len: u32,
     /// The bytes that were kept, from the IP header on.
     pub bytes: &'a [u8],
@@ -63,9 +63,9 @@ pub struct RingPacket<'a> {
 /// Packets that passed the filter since the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RingCounts {
-    /// All of them.
+    /// Packets in all.
     pub passed: u64,
-    /// Those that found no room in the ring.
+    /// Packets that found no room in the ring.
     pub dropped: u64,
 }
 

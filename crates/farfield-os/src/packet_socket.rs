@@ -29,9 +29,9 @@ pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
 /// Frames that a socket on a network card receives beside those to the card's own address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Membership {
-    /// Those to another address; a card that cannot filter by several becomes promiscuous.
+    /// Frames to another address; a card that cannot filter by several becomes promiscuous.
     Unicast([u8; 6]),
-    /// Those to any group.
+    /// Frames to any group.
     AllMulticast,
     /// All.
     Promiscuous,

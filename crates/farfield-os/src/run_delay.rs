@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 pub struct RunDelay(File);
 
 impl RunDelay {
-    /// Of the calling thread; `None` if the kernel does not count it (`CONFIG_SCHED_INFO`).
+    /// Account of the calling thread; `None` if the kernel has none (`CONFIG_SCHED_INFO`).
     pub fn of_this_thread() -> Option<RunDelay> {
         let mut delay = RunDelay(system::open("/proc/thread-self/schedstat").ok()?);
         delay.read().map(|_| delay)

@@ -11,7 +11,7 @@ use std::{mem, ptr};
 #[derive(Debug)]
 pub struct LeftToOthers {
     before: libc::sigset_t,
-    /// It belongs to its thread.
+    /// Keeps the value in its thread, whose mask it restores.
     _not_send: PhantomData<*const ()>,
 }
 

@@ -46,13 +46,13 @@ pub const STATES: [(u8, &str); 11] = [
 pub struct TcpSocket {
     /// The kernel's number of its state.
     pub state: u8,
-    /// Its own address.
+    /// Local address of the socket.
     pub local: SocketAddr,
     /// Bytes to be read; for a listener the connections in its accept queue.
     pub receive_queue: u32,
     /// Bytes to be acknowledged; for a listener the most connections in its accept queue.
     pub send_queue: u32,
-    /// Its inode, as `/proc/PID/fd` shows it.
+    /// Inode of the socket, as `/proc/PID/fd` shows it.
     pub inode: u32,
 }
 

@@ -23,7 +23,7 @@ pub struct Tun {
 /// Options of an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct TunOptions<'a> {
-    /// Its name; `%d` stands for the first free number.
+    /// Name of the interface; `%d` stands for the first free number.
     pub name: &'a str,
     /// Number of queues, at least 1.
     pub queues: usize,
@@ -32,7 +32,7 @@ pub struct TunOptions<'a> {
     /// Bytes of packets that may wait for the kernel's receive threads, of all queues; further packets are
     /// refused.
     pub waiting_bytes: usize,
-    /// Its receive work can move to a thread (`IFF_NAPI`, Linux 4.15; older kernels ignore it).
+    /// True if receive work can move to a thread (`IFF_NAPI`, Linux 4.15; older kernels ignore it).
     pub threads: bool,
 }
 

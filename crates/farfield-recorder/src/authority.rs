@@ -93,12 +93,12 @@ impl CertificateAuthority {
         Ok(Some(CertificateAuthority { certificate, public_key_info, acceptors }))
     }
 
-    /// Its certificate, in PEM (RFC 7468).
+    /// The authority's certificate, in PEM (RFC 7468).
     pub fn certificate_pem(&self) -> String {
         self.certificate.pem()
     }
 
-    /// Its public key, as SubjectPublicKeyInfo in DER.
+    /// The authority's public key, as SubjectPublicKeyInfo in DER.
     pub fn public_key_info(&self) -> &[u8] {
         &self.public_key_info
     }
@@ -199,7 +199,7 @@ mod tests {
         verifier.expect("a root").verify_server_cert(own.der(), &[], &server, &[], at).is_ok()
     }
 
-    /// Also of names of the other kind, of which none is permitted.
+    /// Names of the other kind are refused too, as none is permitted.
     #[test]
     fn an_authority_signs_for_its_hosts_alone() {
         let (names, addresses) = (["shop.example", "api.example"], ["192.0.2.1", "2001:db8::1"]);

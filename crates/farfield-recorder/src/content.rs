@@ -19,7 +19,7 @@ const STEP_BYTES: usize = 16 << 10;
 pub(crate) enum CodingFault {
     /// More comes out than a body may have.
     TooLarge,
-    /// It is not in the coding that the message names.
+    /// The content is not in the coding that the message names.
     Wrong,
     /// A coding that is not known, or several.
     Unknown,

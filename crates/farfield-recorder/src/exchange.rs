@@ -19,9 +19,9 @@ pub struct BodyCopy {
     pub bytes: Vec<u8>,
     /// Bytes that passed.
     pub length: u64,
-    /// It is longer than a body may be, or than there was room for, and is left out.
+    /// The body is longer than one may be, or than there was room for, and is left out.
     pub is_left_out: bool,
-    /// Its end has passed.
+    /// The body's end has passed.
     pub is_whole: bool,
 }
 

@@ -25,7 +25,7 @@ const LOOKUP_THREADS: usize = 8;
 pub struct RecorderConfig {
     /// Servers whose requests are recorded; in reverse mode the first is the one that is stood in for.
     pub recorded: Vec<WebOrigin>,
-    /// It stands in the place of the first server, and is no proxy.
+    /// The recorder stands in the place of the first server, and is no proxy.
     pub is_reverse: bool,
     /// Verifier of servers' certificates.
     pub verifier: Arc<dyn ServerCertVerifier>,

@@ -375,7 +375,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Its entry in the legend, which is a group in a page.
+    /// Draws the entry in the legend, which is a group in a page.
     fn put_key(&self, svg: &mut Svg, layout: &Layout, (x, y): (f64, f64), text: &str) {
         let half = layout.sample() / 2.0;
         let dot = |along: f64| Dot { x: x + along, y, whisker: None, is_filled: true };

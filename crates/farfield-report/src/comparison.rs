@@ -81,13 +81,13 @@ pub struct Against {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalBasis {
-    /// Both sides have repeats.
+    /// Repeats on both sides.
     Repeats,
-    /// Both sides have repeats that belong together, each with one of the other side.
+    /// Repeats on both sides that belong together, each with one of the other side.
     Pairs,
-    /// One side is a single run, which is compared with the spread of the other's repeats.
+    /// A single run on one side, which is compared with the spread of the other's repeats.
     OneAgainstRepeats,
-    /// Both sides are single runs, compared by the intervals of each.
+    /// Single runs on both sides, compared by the intervals of each.
     WithinRuns,
 }
 
@@ -96,9 +96,9 @@ pub enum IntervalBasis {
 pub struct MetricComparison {
     /// The metric, of the whole run or of a part.
     pub metric: ScopedMetric,
-    /// Its value on the base's side, in the mean over the runs; null if no run has it.
+    /// The value on the base's side, in the mean over the runs; null if no run has it.
     pub base: Option<f64>,
-    /// Its value on the other side.
+    /// The value on the other side.
     pub other: Option<f64>,
     /// The change; null if nothing is known of it.
     pub change: Option<Change>,
@@ -171,7 +171,7 @@ impl Against {
 }
 
 impl MetricComparison {
-    /// Of a metric in pairs of runs.
+    /// The comparison of a metric in pairs of runs.
     fn of_pairs(metric: ScopedMetric, pairs: &Pairs) -> MetricComparison {
         let scale = metric.metric.scale();
         let values = |side: usize| -> Result<Vec<f64>, &'static str> {
@@ -193,7 +193,7 @@ impl MetricComparison {
         MetricComparison { metric, base, other, change, unknown }
     }
 
-    /// Of a metric on both sides.
+    /// The comparison of a metric on both sides.
     fn of(metric: ScopedMetric, sides: [&ComparisonSide; 2], evidence: IntervalBasis) -> MetricComparison {
         let scale = metric.metric.scale();
         let values = sides.map(|side| metric.of_runs(side.runs()));

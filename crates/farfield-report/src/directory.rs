@@ -52,7 +52,7 @@ pub enum ReportError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's version.
         found: u64,
     },
     /// The summary is not one.

@@ -31,13 +31,13 @@ const LOG_BYTES_MAX: u64 = 1 << 30;
 /// Why a file of a run could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// It is not there.
+    /// The file is not there.
     #[error(
         "`{0}` is missing: the run ended before it was written, or it was removed since; `farfield report` needs \
          summary.json alone"
     )]
     Absent(PathBuf),
-    /// It is a pipe, a device or a folder.
+    /// The file is a pipe, a device or a folder.
     #[error("`{0}` is no regular file; `farfield report` needs summary.json alone")]
     NotAFile(PathBuf),
     /// The disk does not give it.

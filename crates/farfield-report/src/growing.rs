@@ -15,11 +15,11 @@ const STYLE: &str = ".charts{display:grid;grid-template-columns:repeat(auto-fit,
 pub struct MadeRun {
     /// The run's number in the order in which they were made.
     pub number: u64,
-    /// Its point, in words.
+    /// The run's point, in words.
     pub point: String,
     /// The load, in a search.
     pub load: Option<f64>,
-    /// Its result.
+    /// The run's result.
     pub summary: Summary,
 }
 

@@ -17,11 +17,11 @@ const NAME_MAX: usize = 40;
 /// A run of a folder.
 #[derive(Debug)]
 pub struct ListedRun {
-    /// Its directory.
+    /// The run's directory.
     pub path: PathBuf,
-    /// The name of that.
+    /// The directory's name.
     pub name: String,
-    /// Its summary, or why that cannot be read.
+    /// The run's summary, or why it cannot be read.
     pub run: Result<RunDirectory, ReportError>,
     /// Bytes that the directory takes on disk; none where it is a link, or cannot be read.
     pub bytes: Option<u64>,

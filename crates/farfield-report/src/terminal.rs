@@ -37,7 +37,7 @@ pub const LINES: usize = 24;
 pub const COLUMNS: usize = 80;
 /// Lines that the verdict keeps where what stands ahead of it takes the room: a cause, and what to do.
 const VERDICT: usize = 6;
-/// Those of a run that is not complete, its verdict, and a cause.
+/// Lines that the verdict keeps at least: of a run that is not complete, its verdict, and a cause.
 const VERDICT_LEAST: usize = 3;
 /// Warnings that are shown.
 const WARNINGS: usize = 6;

@@ -25,7 +25,7 @@ enum InputKind {
     List,
     /// A file that `farfield import` makes a scenario of.
     Importable(DocumentKind),
-    /// Of another program: what it is, and what can be done.
+    /// A file of another program: what it is, and what can be done.
     Foreign(&'static str),
     /// A scenario, or nothing that is known.
     Scenario,

@@ -23,25 +23,25 @@ const NAME_MAX: usize = 40;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Its name in results.
+    /// The flow's name in results.
     pub name: String,
-    /// Its model of load.
+    /// The flow's model of load.
     #[serde(default)]
     pub load: LoadSpec,
     /// Conditions that its part of the result is compared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
-    /// Its requests; the scenario's if absent, as its session.
+    /// The flow's requests; the scenario's if absent, as with the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSetSpec>,
-    /// Its session; the scenario's if absent, as its requests.
+    /// The flow's session; the scenario's if absent, as with the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSpec>,
 }
 
 /// A flow as a scenario of its own.
 pub(crate) struct FlowScenario {
-    /// Its name; empty where the scenario has no flows.
+    /// The flow's name; empty where the scenario has no flows.
     pub name: String,
     pub scenario: Scenario,
     /// The tables that are the flow's own, and where they are.

@@ -23,9 +23,9 @@ const NAME_MAX: usize = 60;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostSpec {
-    /// Its scheme, name and port.
+    /// The host's scheme, name and port.
     pub url: Url,
-    /// Its name in results; that of the URL, with the port, if absent.
+    /// The host's name in results; that of the URL, with the port, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The emulated plane: the `[[network.server]]` that answers for it.
@@ -34,7 +34,7 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
-    /// Its name in results.
+    /// The host's name in results.
     pub(crate) fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.url.authority())
     }

@@ -23,8 +23,8 @@ pub enum HttpVersion {
     /// HTTP/3: over QUIC, straight away, to the target's port.
     #[serde(rename = "3")]
     Http3,
-    /// As browsers choose it. Over https the server chooses HTTP/2 or HTTP/1.1 (ALPN), and a user tries
-    /// HTTP/3 once the server has named it (Alt-Svc); over http it is HTTP/1.1.
+    /// The version that a browser would choose. Over https the server chooses HTTP/2 or HTTP/1.1 (ALPN), and
+    /// a user tries HTTP/3 once the server has named it (Alt-Svc); over http it is HTTP/1.1.
     #[default]
     #[serde(rename = "auto")]
     Auto,

@@ -109,7 +109,7 @@ pub fn in_user_words(message: &str) -> String {
 pub struct Unknown<'m> {
     /// The name that was given.
     pub name: &'m str,
-    /// Those that there are.
+    /// The names that there are.
     known: Vec<&'m str>,
     /// "key" or "value".
     pub what: &'static str,

@@ -43,7 +43,7 @@ pub struct MonitorTable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MonitorTier {
-    /// Its name in results.
+    /// The tier's name in results.
     pub name: String,
     /// A process, with all its children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub struct MonitorTier {
 pub struct MonitorPrometheus {
     /// The exporter's URL.
     pub url: String,
-    /// Its name in results; host and port if absent.
+    /// The name in results; host and port if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Names of metrics to keep, in which `*` stands for any characters; the usual ones if empty.

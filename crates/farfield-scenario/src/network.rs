@@ -93,7 +93,7 @@ pub struct NetworkSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OtherServerSpec {
-    /// Its name, by which classes and programs know it.
+    /// The server's name, by which classes and programs know it.
     pub name: String,
     /// The command that starts it; the built-in server if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

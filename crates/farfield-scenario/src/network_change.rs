@@ -446,7 +446,7 @@ fn check_values(key: &str, values: &LinkChangeSpec) -> Result<(), Mistake> {
 
 type Directions = (Option<Duration>, Option<LinkChangeSpec>, Option<LinkChangeSpec>);
 
-/// Both directions of a link, as far as they change.
+/// The two directions of a link, as far as they change.
 fn directions(
     key: &str,
     is_core: bool,

@@ -493,7 +493,7 @@ fn own_links(key: &str, spec: &ClassSpec) -> Result<(Link, Link), Mistake> {
     one_profile(key, up.unwrap_or(preset.0), down.unwrap_or(preset.1))
 }
 
-/// Both directions, of which one at most follows a profile: its round trip is that of both.
+/// A link's two directions, of which one at most follows a profile: its round trip is that of both.
 fn one_profile(key: &str, up: Link, down: Link) -> Result<(Link, Link), Mistake> {
     match (up.path_profile, down.path_profile) {
         (Some(profile), Some(_)) => {

@@ -19,7 +19,7 @@ pub enum NoteError {
     /// There is nothing to read.
     #[error("a note has some words; leave it out otherwise")]
     Empty,
-    /// It is longer than a line that lists show.
+    /// The note is longer than a line that lists show.
     #[error("a note has at most {LENGTH_MAX} characters, and this one has {0}")]
     TooLong(usize),
 }

@@ -25,11 +25,11 @@ pub struct Overlay {
 /// A request as the command line describes it.
 #[derive(Debug, Clone, Default)]
 pub struct TypedRequest {
-    /// Its method.
+    /// The request's method.
     pub method: Option<String>,
-    /// Its header fields, `Name: value`.
+    /// The request's header fields, `Name: value`.
     pub headers: Vec<String>,
-    /// Its body; `@` begins the name of a file.
+    /// The request's body; `@` begins the name of a file.
     pub body: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub struct RunPlan {
     pub(crate) inputs: Inputs,
     /// True if the document or a flag says how long the warm-up is.
     pub(crate) says_warm_up: bool,
-    /// Where the server of the emulated plane is, if it runs already.
+    /// The location of the server of the emulated plane, if it runs already.
     pub(crate) location: Option<Location>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Parts {
 /// The users of one kind: when they act, and what they ask for.
 #[derive(Debug)]
 pub(crate) struct PlannedFlow {
-    /// Their name; empty where there is one kind alone.
+    /// The users' name; empty where there is one kind alone.
     pub name: String,
     /// The model of load.
     pub load: LoadModel,
@@ -72,13 +72,13 @@ pub(crate) struct PlannedFlow {
 /// Demands of a scenario on the users of one kind.
 #[derive(Debug, Clone, Copy)]
 pub struct AskedOfFlow<'a> {
-    /// Their name; empty where there is one kind alone.
+    /// The users' name; empty where there is one kind alone.
     pub name: &'a str,
     /// The model of load.
     pub load: &'a LoadModel,
-    /// Their requests, as written.
+    /// The users' requests, as written.
     pub requests: Option<&'a RequestSetSpec>,
-    /// Their session, as written.
+    /// The users' session, as written.
     pub session: Option<&'a SessionSpec>,
     /// The number of their requests that are distinguished.
     pub request_count: u32,

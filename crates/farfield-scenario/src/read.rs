@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(read_text(&scenario.to_toml()).map(|again| again.plane), Ok(PlaneKind::Sockets));
     }
 
-    /// As in curl, repeated fields are all sent, and `@` before a body names a file.
+    /// Repeated fields are all sent, and `@` ahead of a body names a file, as in curl.
     #[test]
     fn header_fields_are_repeated_and_bodies_read_from_files() {
         let headers = ["X-A: 1", "X-A: 2", "X-B: 3"].map(str::to_owned).to_vec();

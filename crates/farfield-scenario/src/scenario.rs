@@ -193,7 +193,7 @@ pub struct SocketsSpec {
     /// there, and else the kernel's choice. An empty list is the kernel's choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<SourceAddresses>,
-    /// Where connections go instead of the target's host and port.
+    /// Ends that connections go to instead of the target's host and port.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_to: Vec<ConnectTo>,
     /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.

@@ -165,7 +165,7 @@ impl Probe<'_> {
         schema
     }
 
-    /// That of a table, and of what may stand in its place; `None` if it is none.
+    /// The schema of a table, and of what may stand in its place; `None` if it is none.
     fn table(&self, path: &[TableStep], depth: usize) -> Option<Json> {
         let message = refusal(path, one(NOTHING, 0))?;
         if let Some(tag) = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
@@ -206,7 +206,7 @@ impl Probe<'_> {
         Some(json!({ "type": "object", "properties": properties, "additionalProperties": false }))
     }
 
-    /// That of a list of tables.
+    /// The schema of a list of tables.
     fn list(&self, path: &[TableStep], depth: usize) -> Option<Json> {
         let path: Vec<TableStep> = path.iter().cloned().chain([TableStep::Member]).collect();
         let message = refusal(&path, one(NOTHING, 0))?;

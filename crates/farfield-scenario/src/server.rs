@@ -54,7 +54,7 @@ pub struct ServerSpec {
     /// The processor time that it may take, in processors; no limit if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuLimit>,
-    /// Those whose processor time `cpu` limits.
+    /// The work whose processor time `cpu` limits.
     #[serde(skip_serializing_if = "CpuOf::is_default")]
     pub cpu_of: CpuOf,
     /// The memory that it may take; no limit if absent.
@@ -106,14 +106,14 @@ pub struct ServerSpec {
     pub settings: BTreeMap<SettingName, String>,
 }
 
-/// Those whose processor time is limited.
+/// The work whose processor time is limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuOf {
     /// The server's processes.
     #[default]
     Processes,
-    /// They, and the kernel's receive work for them.
+    /// The server's processes, and the kernel's receive work for them.
     All,
 }
 

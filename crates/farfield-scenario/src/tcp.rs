@@ -105,7 +105,7 @@ enum Growth {
 /// A receive buffer as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// One that grows, as the profile has it; as Linux has it where the profile's does not grow.
+    /// A buffer that grows, as the profile has it; as Linux has it where the profile's does not grow.
     Auto,
     Sizes(ReceiveBuffer),
 }

@@ -25,8 +25,8 @@ pub struct Url {
 struct Credentials(String);
 
 impl Credentials {
-    /// Those of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither part a
-    /// control character.
+    /// The credentials of a URL, if it has any. RFC 7617 section 2: a user's name has no colon, and neither
+    /// part a control character.
     fn of(url: &url::Url) -> Result<Option<Credentials>, ()> {
         let given = match (url.username(), url.password()) {
             ("", None) => return Ok(None),

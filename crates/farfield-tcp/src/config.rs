@@ -89,7 +89,7 @@ impl ReceiveBuffer {
     /// Windows' at its autotuning level "normal", which shifts windows by 8 bits.
     pub const WINDOWS: ReceiveBuffer = ReceiveBuffer::Auto { initial: 65_535, max: 65_535 << 8 };
 
-    /// Its size at first.
+    /// Size of the buffer at first.
     pub fn initial(self) -> u32 {
         match self {
             ReceiveBuffer::Fixed(bytes) => bytes,
@@ -97,7 +97,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Its size at most.
+    /// Size of the buffer at most.
     pub fn max(self) -> u32 {
         match self {
             ReceiveBuffer::Fixed(bytes) => bytes,
@@ -110,11 +110,11 @@ impl ReceiveBuffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EcnUse {
-    /// It is neither offered nor accepted.
+    /// ECN is neither offered nor accepted.
     Never,
-    /// It is accepted from a peer that offers it.
+    /// ECN is accepted from a peer that offers it.
     Accept,
-    /// It is offered, and accepted.
+    /// ECN is offered, and accepted.
     Offer,
 }
 
@@ -277,7 +277,7 @@ impl Config {
         }
     }
 
-    /// This configuration with a change.
+    /// The configuration with a change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Config)) -> Config {
         change(&mut self);

@@ -182,8 +182,8 @@ impl Connection {
         self.vanish();
     }
 
-    /// Of the data handed over, the application has not yet used `bytes`: they count against the window. A
-    /// reader that uses everything at once never calls this.
+    /// Reports that the application has not yet used `bytes` of the data handed over: they count against the
+    /// window. A reader that uses everything at once never calls this.
     pub fn set_unread(&mut self, bytes: u32) {
         self.receive.unread = bytes;
         // RFC 9293 §3.8.6.2.2, as BSD has it: advertise a window that grew by two segments or half the buffer

@@ -32,9 +32,9 @@ pub struct TimeWait {
 /// Consequence of a segment for a connection in TIME-WAIT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeWaitReply {
-    /// It is dropped.
+    /// The segment is dropped.
     Nothing,
-    /// It is answered with this acknowledgment.
+    /// The segment is answered with this acknowledgment.
     Acknowledge(Segment),
     /// A RST with the exact number ended it (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
     Over,

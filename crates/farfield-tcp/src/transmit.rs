@@ -22,7 +22,7 @@ pub struct Transmit {
 /// Why a range of positions is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// It is next: new, or going back after a timeout.
+    /// The range is next: new, or going back after a timeout.
     Next,
     /// Loss recovery found it lost.
     Lost,

@@ -29,7 +29,7 @@ pub struct NamespaceNetwork {
     routes: Vec<RouteEntry>,
     /// Names of interfaces, by their indices.
     names: Vec<(u32, String)>,
-    /// It forwards packets, by family: IPv4 and IPv6.
+    /// The namespace forwards packets, by family: IPv4 and IPv6.
     forwards: [bool; 2],
     /// The first free name of an interface of ours.
     pub interface: String,

@@ -182,8 +182,8 @@ pub enum TestbedError {
 }
 
 impl TestbedError {
-    /// This error of building a gateway in a server's namespace: where the kernel does not allow it, what
-    /// would allow it there.
+    /// The error as one of building a gateway in a server's namespace: where the kernel does not allow it,
+    /// what would allow it there.
     pub(super) fn of_joining(self, host: &HostNamespace) -> TestbedError {
         match self {
             TestbedError::Tun { source }

@@ -63,11 +63,11 @@ pub enum Device {
 pub struct InterfaceState {
     /// The interface.
     pub interface: u32,
-    /// Its name.
+    /// The interface's name.
     pub name: String,
     /// Blocks that are routed to it, with their lengths in bits.
     pub blocks: Vec<(IpAddr, u8)>,
-    /// Its addresses.
+    /// The interface's addresses.
     pub addresses: Vec<IpAddr>,
     /// Next hops whose neighbour entries were made.
     pub neighbours: Vec<IpAddr>,
@@ -82,7 +82,7 @@ pub(crate) struct Gateway {
     pub name: String,
     queues: Vec<Arc<OwnedFd>>,
     framing: QueueFraming,
-    /// It takes rows of UDP datagrams as one packet.
+    /// The device takes rows of UDP datagrams as one packet.
     rows: bool,
     pub instead_of_tun: Option<String>,
     pub qdisc: Option<String>,

@@ -69,7 +69,7 @@ impl HostNamespace {
         HostNamespace { described, ..self }
     }
 
-    /// Its name, such as "this machine's own" or "that of process 7".
+    /// The namespace's name, such as "this machine's own" or "that of process 7".
     pub fn name(&self) -> &str {
         &self.described
     }

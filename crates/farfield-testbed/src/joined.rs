@@ -25,7 +25,7 @@ use std::net::IpAddr;
 pub struct Changes {
     /// Place of the changes, and that they are additions: the beginning of a sentence.
     pub heading: String,
-    /// One for each change.
+    /// A line for each change.
     pub list: Vec<String>,
     /// Rest that stays as it is: the last line.
     pub ending: &'static str,

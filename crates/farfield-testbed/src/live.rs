@@ -34,9 +34,9 @@ pub enum Location {
     Namespace(String),
     /// In a container of Docker, Podman, containerd or Kubernetes.
     Container {
-        /// Its name or id.
+        /// The container's name or id.
         name: String,
-        /// Its first process, once its runtime was asked for it.
+        /// The container's first process, once its runtime was asked for it.
         pid: Option<u32>,
     },
     /// On another machine, reached by a network card of the network namespace that farfield runs in.
@@ -51,11 +51,11 @@ pub enum Location {
 pub struct ClientDemands {
     /// The host of the target's URL, if there is one: an address or a name.
     pub host: Option<String>,
-    /// Its port.
+    /// The target's port.
     pub port: u16,
     /// The addresses that the gateway's interface gets where the server has none of the family.
     pub v4: Ipv4Addr,
-    /// Of IPv6.
+    /// The interface's address of IPv6, where the server has none.
     pub v6: Ipv6Addr,
     /// There are clients, by family: IPv4 and IPv6.
     pub families: [bool; 2],
@@ -64,13 +64,13 @@ pub struct ClientDemands {
 /// A server that was found.
 #[derive(Debug, Clone)]
 pub struct FoundServer {
-    /// Its network namespace.
+    /// The server's network namespace.
     pub host: HostNamespace,
     /// The address for clients with IPv4.
     pub v4: Ipv4Addr,
     /// The address for clients with IPv6.
     pub v6: Ipv6Addr,
-    /// Its port.
+    /// The server's port.
     pub port: u16,
     /// The namespace has these addresses, by family.
     pub has: [bool; 2],
@@ -216,7 +216,7 @@ impl Location {
 
 /// Part of the wanted addresses and listeners that a namespace has.
 struct Seen {
-    /// Those of the named addresses that are its own.
+    /// The named addresses that are the namespace's own.
     local: Vec<IpAddr>,
     /// The listeners at the port.
     listeners: Vec<TcpSocket>,

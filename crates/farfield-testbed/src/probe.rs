@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 /// The server's answer to the first packet of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeAnswer {
-    /// It is to be completed.
+    /// The handshake is to be completed.
     Accepted,
     /// Nothing listens.
     Refused,

@@ -123,7 +123,7 @@ fn is_socket(address: &UnixAddress) -> bool {
 pub struct LookedUp {
     /// The one that is asked.
     pub address: SocketAddr,
-    /// Those that are not.
+    /// Addresses that are not asked.
     pub others: Vec<SocketAddr>,
 }
 
@@ -147,7 +147,7 @@ pub fn in_order(host: &str, port: u16) -> Result<Vec<SocketAddr>, ReachError> {
     Ok(in_turn(resolve(host, port)?).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }
 
-/// Those of the first 128 of `all` at which nothing answers, each with the reason, asked at once.
+/// Addresses among the first 128 of `all` at which nothing answers, each with the reason, asked at once.
 pub fn unreachable_among(all: &[SocketAddr]) -> Vec<(SocketAddr, String)> {
     let refusal = |address: SocketAddr| match probe(address) {
         Ok(Some(_)) => None,

@@ -66,7 +66,7 @@ enum Host {
     Process(Process),
     /// A file that refers to it.
     File {
-        /// Its path.
+        /// The file's path.
         file: PathBuf,
     },
     /// farfield's own, of which nothing is changed.

@@ -241,7 +241,7 @@ impl RunningServer {
         processes::cpu(&self.all_processes())
     }
 
-    /// Its processes, as far as they can be found.
+    /// The server's processes, as far as they can be found.
     pub fn all_processes(&self) -> Vec<u32> {
         match self.containment {
             Containment::PidNamespace => processes::in_pid_namespace_of(self.init),
@@ -249,7 +249,7 @@ impl RunningServer {
         }
     }
 
-    /// Its limits and their effects so far; `None` if it has no limits.
+    /// The server's limits and their effects so far; `None` if it has no limits.
     pub fn limits(&self) -> Option<(Limits, LimitUse)> {
         let group = self.group.as_ref().filter(|_| !self.limits.is_none())?;
         Some((self.limits, group.used()))

@@ -171,11 +171,11 @@ pub fn named(name: &str) -> Option<(Protocol, FloodKind)> {
 pub struct FloodServer {
     protocol: Protocol,
     address: SocketAddr,
-    /// Of HTTP/3: what it does from now on.
+    /// The flood that a server of HTTP/3 makes from now on.
     kind: Arc<Mutex<FloodKind>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    /// Of HTTP/3: who looks by TCP whether there is a server finds one.
+    /// Listener of a server of HTTP/3: who looks by TCP whether there is a server finds one.
     _open: Option<TcpListener>,
 }
 
@@ -222,7 +222,7 @@ impl FloodServer {
         format!("{scheme}://{}/", self.address)
     }
 
-    /// Its protocol.
+    /// The server's protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

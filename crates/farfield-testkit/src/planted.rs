@@ -52,7 +52,7 @@ impl Planted {
 pub struct PlantedError {
     /// Place where it is planted.
     pub place: Planted,
-    /// Its kind and size.
+    /// The error's kind and size.
     pub what: &'static str,
     change: Change,
 }
@@ -259,7 +259,7 @@ struct Packets {
 
 /// The type of an Enhanced Packet Block.
 const ENHANCED: u32 = 6;
-/// Its header, up to the packet.
+/// Bytes of a block's header, up to the packet.
 const HEADER: usize = 28;
 
 /// An Enhanced Packet Block with a segment of TCP over IPv4, and instants in nanoseconds, as farfield writes
@@ -391,8 +391,8 @@ impl Packet<'_> {
         Some(sum as u16)
     }
 
-    /// Another status of the same length, with the checksum that is right then, unless the kernel left that
-    /// to an interface.
+    /// Sets another status of the same length, with the checksum that is right then, unless the kernel left
+    /// that to an interface.
     fn set_status(self, status: &[u8; 3]) {
         let (payload, transport) = (self.payload(), self.transport());
         let was_right = self.sum() == Some(0xFFFF);

@@ -60,7 +60,7 @@ pub struct Running {
     process: Process,
     stdout: PathBuf,
     stderr: PathBuf,
-    /// Its run directory; empty if none was named.
+    /// The run directory; empty if none was named.
     pub directory: PathBuf,
 }
 
@@ -69,9 +69,9 @@ pub struct Running {
 pub struct Ended {
     /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Its standard output, which is UTF-8.
+    /// The standard output, which is UTF-8.
     pub stdout: String,
-    /// Its standard error likewise, in which no panic is reported.
+    /// The standard error, which is UTF-8, and in which no panic is reported.
     pub stderr: String,
     /// The run directory, if it makes one.
     pub directory: PathBuf,
@@ -230,7 +230,7 @@ pub struct FarfieldServer {
 }
 
 impl FarfieldServer {
-    /// Its process, by number.
+    /// The process of the server, by number.
     pub fn id(&self) -> u32 {
         self.running.id()
     }
@@ -240,7 +240,7 @@ impl FarfieldServer {
         self.running.signal(signal);
     }
 
-    /// Its standard output so far.
+    /// The server's standard output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.running.stdout).expect("own file")
     }
@@ -262,7 +262,7 @@ impl Process {
         Process { child, name }
     }
 
-    /// Its number.
+    /// The process's number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -274,7 +274,7 @@ impl Process {
         kill_process(pid, signal).unwrap_or_else(|error| panic!("cannot signal {}: {error}", self.name));
     }
 
-    /// Its exit status, if it has ended.
+    /// The process's exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process")
     }
@@ -303,7 +303,7 @@ impl Running {
         self.process.signal(signal);
     }
 
-    /// Its process, by number.
+    /// The process of farfield, by number.
     pub fn id(&self) -> u32 {
         self.process.child.id()
     }
@@ -326,7 +326,7 @@ impl Running {
         &self.stdout
     }
 
-    /// Its standard error so far.
+    /// The standard error of farfield so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).expect("own file")
     }
@@ -406,8 +406,8 @@ pub fn program() -> &'static str {
     })
 }
 
-/// One after the other, those of other test programs too: tests that keep the machine busy spoil each other's
-/// measurements.
+/// Lets tests run one after the other, those of other test programs too: tests that keep the machine busy
+/// spoil each other's measurements.
 pub fn alone() -> File {
     // Cargo's folder for what tests write, beside that of the profile.
     let folder = Path::new(program()).ancestors().nth(2).expect("a target folder").join("tmp");

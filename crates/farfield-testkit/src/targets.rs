@@ -12,7 +12,7 @@ use crate::properties::{gateways, imports, runs, scenarios};
 /// A fuzz target. Its corpus is the folder of its name in `fuzz/corpus/`.
 #[derive(Debug, Clone, Copy)]
 pub struct FuzzTarget {
-    /// Its name.
+    /// The target's name.
     pub name: &'static str,
     /// Meaning of the bytes.
     pub about: &'static str,

@@ -70,7 +70,7 @@ pub enum Spacing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalProcess {
     process: Process,
-    /// Its stages, if it has some.
+    /// Stages of the process, if it has some.
     stages: Arc<[StageSpan]>,
 }
 
@@ -122,7 +122,7 @@ impl ArrivalProcess {
         Process::Curve { curve: Arc::new(curve), spacing: Spacing::Poisson, gaps: Some(gaps) }.into()
     }
 
-    /// Its stages, in order; none of a process without.
+    /// Stages of the process, in order; none of a process without.
     pub fn stages(&self) -> &[StageSpan] {
         &self.stages
     }

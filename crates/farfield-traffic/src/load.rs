@@ -127,7 +127,7 @@ pub enum Restart {
 /// Users whose number goes along stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsersInStages {
-    /// Their number over time.
+    /// Number of users over time.
     pub course: UsersCourse,
     /// The stages, by name.
     pub spans: Vec<StageSpan>,

@@ -80,8 +80,8 @@ fn place(client: u64, clients: u64, turn: u64, of: usize) -> usize {
 }
 
 impl RequestSet {
-    /// These requests, and pages of them that are gone through in order; nothing if there are more than
-    /// numbers, or none.
+    /// Requests, and pages of them that are gone through in order; nothing if there are more than numbers, or
+    /// none.
     pub(crate) fn in_order(requests: Vec<Request>, pages: Vec<Page>) -> Option<RequestSet> {
         let numbered = u32::try_from(requests.len()).is_ok() && u32::try_from(pages.len()).is_ok();
         (numbered && !pages.is_empty()).then_some(RequestSet {

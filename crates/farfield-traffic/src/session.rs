@@ -112,10 +112,10 @@ pub struct SessionSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageLoad {
-    /// Those that the state lists.
+    /// Requests that the state lists.
     #[default]
     Listed,
-    /// Those, and the objects that the page's HTML embeds, found as it arrives.
+    /// Requests that the state lists, and objects that the page's HTML embeds, found as it arrives.
     Browser,
 }
 
@@ -246,7 +246,7 @@ pub struct Extraction {
 /// Source of a value in a reply: an [`extract::ExtractSource`], ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueSource {
-    /// This group of each match.
+    /// A group of each match.
     Regex {
         /// The expression.
         pattern: Lookup<Pattern>,

@@ -82,7 +82,7 @@ impl Level for Rate {
 /// A stage as it is written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage<L> {
-    /// Its name in figures and thresholds; `stage-3` by default, for the third.
+    /// Name of the stage in figures and thresholds; `stage-3` by default, for the third.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The time that it takes. None is a step.
@@ -98,7 +98,7 @@ pub struct Stage<L> {
 pub struct Stages<L>(Vec<Stage<L>>);
 
 impl<L: Level> Stages<L> {
-    /// These stages, or the sentence about what is wrong with them.
+    /// Stages of a load, or the sentence about what is wrong with them.
     pub fn new(stages: Vec<Stage<L>>) -> Result<Stages<L>, String> {
         let example = format!("{{ for = \"1m\", to = {} }}", L::EXAMPLE);
         if stages.is_empty() {

@@ -14,9 +14,9 @@ const AGE_MAX: u64 = 10 * 365 * 24 * 3600;
 pub(crate) enum AltSvc {
     /// Nothing, or that what was said before is over (`clear`).
     Nothing,
-    /// It is on other hosts alone.
+    /// HTTP/3 on other hosts alone.
     Elsewhere,
-    /// It is on this port of the same host, for so long.
+    /// HTTP/3 on this port of the same host, for so long.
     Here(u16, Duration),
 }
 

@@ -289,7 +289,7 @@ impl<'a> PlacedRequest<'a> {
         Ok(PlacedRequest { request, host, target, path, headers })
     }
 
-    /// Its bytes for each version that may be spoken.
+    /// Encodes the request for each version that may be spoken.
     fn forms(&self, common: &CommonFields) -> Result<Forms, RequestError> {
         let http1 = |version| {
             let encode = |persistent| self.http1_bytes(version, persistent);

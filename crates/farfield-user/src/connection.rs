@@ -44,7 +44,7 @@ pub(crate) enum ConnectionState {
 pub(crate) enum Attempt {
     /// Requests wait for it.
     Ahead,
-    /// Its requests went over TCP instead.
+    /// Requests went over TCP instead.
     Overtaken,
 }
 
@@ -57,13 +57,13 @@ pub(crate) struct Connection {
     /// The descriptor of an S-Client that waits for the connection.
     pub descriptor: Option<DescriptorSlot>,
     pub state: ConnectionState,
-    /// Its stay in a pool, while it is no user's.
+    /// Stay of the connection in a pool, while it is no user's.
     pub idle: Option<Idle>,
     /// The version of HTTP that is spoken on it, once that is known.
     pub spoken: Option<SpokenVersion>,
-    /// It is opened for a request that has it upgraded to a WebSocket.
+    /// True if the connection is opened for a request that has it upgraded to a WebSocket.
     pub upgrades: bool,
-    /// Of a connection of QUIC that an alternative led to, until its handshake is over.
+    /// Attempt at HTTP/3 that an alternative led to, until its handshake is over.
     pub attempt: Option<Attempt>,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
     pub ending: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Connection {
     pub tls: Option<Session>,
     /// The session's handshake, once it is over.
     pub secured: Option<TlsStats>,
-    /// Its TCP statistics, once it is given up.
+    /// TCP statistics of the connection, once it is given up.
     pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,
@@ -92,9 +92,9 @@ pub(crate) struct Connection {
     pub withheld: Option<Box<Withheld>>,
     /// In the order of their sending; over HTTP/1 this is the order of the replies (RFC 9112 section 9.3.2).
     pub in_flight: SmallVec<[Exchange; 1]>,
-    /// Its place among the connections that a time limit runs on.
+    /// Place among the connections that a time limit runs on.
     pub limit: Link,
-    /// Its place among those whose requests have limits of their own; see
+    /// Place among the connections whose requests have limits of their own; see
     /// [`ConnectionSlots`](crate::table::ConnectionSlots).
     pub watched: Option<Instant>,
 }

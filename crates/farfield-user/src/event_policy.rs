@@ -14,7 +14,7 @@ pub enum EventsBy {
     /// Other replies have no events.
     #[default]
     Type,
-    /// Those, and of every other reply the pieces in which its body comes: bytes of one instant are a piece.
+    /// Events by type, and the pieces of every other reply's body: bytes of one instant are a piece.
     Pieces,
     /// None of any reply.
     None,

@@ -20,7 +20,7 @@ use farfield_http::http1::RequestError;
 pub(crate) struct Withheld {
     /// Number on the connection of the request that it belongs to.
     pub number: u32,
-    /// It waits no longer than until then.
+    /// Instant at which the wait ends at the latest.
     pub until: Instant,
     pub content: Bytes,
 }

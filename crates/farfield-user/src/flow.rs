@@ -26,11 +26,11 @@ const ARRIVALS: u32 = 1 << 27;
 /// Users of one kind.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// Its name; empty where users are of one kind, without one.
+    /// Name of the flow; empty where users are of one kind, without one.
     pub name: Box<str>,
     /// When its users act.
     pub load: LoadModel,
-    /// Their requests.
+    /// Requests of the flow's users.
     pub itinerary: Itinerary,
 }
 

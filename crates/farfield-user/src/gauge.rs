@@ -31,15 +31,15 @@ impl Gauge {
         self.count
     }
 
-    /// One more, which counts from `due`, at or before `now`.
+    /// Counts one more, from `due` on, which is no later than `now`.
     pub fn enter(&mut self, now: Instant, due: Instant) {
         self.settle(now);
         self.area += u128::from(self.window.overlap(due, self.since).as_ns());
         self.count += 1;
     }
 
-    /// One less from `now` on, which may lie before what was counted last: replies are handed on a moment
-    /// after they were read, and wakes come in between.
+    /// Counts one less from `now` on, which may be earlier than what was counted last: replies are handed on
+    /// a moment after they were read, and wakes come in between.
     pub fn leave(&mut self, now: Instant) {
         self.settle(now);
         self.area -= u128::from(self.window.overlap(now, self.since).as_ns());

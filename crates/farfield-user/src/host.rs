@@ -15,7 +15,7 @@ use url::Url;
 /// A host as its requests name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostName {
-    /// Its name or address, with the port where it is not the scheme's own.
+    /// Name or address, with the port where it is not the scheme's own.
     pub authority: Box<str>,
     /// The version that its requests are written for.
     pub version: HttpVersion,

@@ -23,7 +23,7 @@ pub(crate) struct Http3 {
     pub core: http3::Connection,
     /// Requests with this number or a greater one are not written yet.
     unwritten_from: u32,
-    /// Those that were written and have this number or a greater one are not handed to the transport yet.
+    /// Requests with this number or a greater one, if written, are not handed to the transport yet.
     unsent_from: u32,
     /// Instant of the last datagrams that came.
     heard: Option<Instant>,

@@ -166,13 +166,13 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// This worker's part of `total` things dealt out one by one.
+    /// The worker's part of `total` things dealt out one by one.
     pub fn share(self, total: u32) -> u32 {
         (total + self.workers - 1 - self.number) / self.workers
     }
 
-    /// This worker's part of `total` requests. Where the load has a number of users, they are dealt out to
-    /// the users one by one: a worker has those of its own, and none if it has no user.
+    /// The worker's part of `total` requests. Where the load has a number of users, they are dealt out to the
+    /// users one by one: a worker has those of its own, and none if it has no user.
     pub fn requests(self, total: u64, users: Option<NonZeroU32>) -> u64 {
         let [workers, number] = [self.workers, self.number].map(u64::from);
         let dealt = |things: u64| things / workers + u64::from(number < things % workers);
@@ -182,7 +182,7 @@ impl Worker {
         }
     }
 
-    /// This worker's part of a limit, at least 1.
+    /// The worker's part of a limit, at least 1.
     fn share_of_limit(self, limit: Option<NonZeroU32>) -> usize {
         limit.map_or(usize::MAX, |limit| self.share(limit.get()).max(1) as usize)
     }

@@ -23,7 +23,7 @@ pub struct Plan {
     pub tls: Vec<Option<tls::Sessions>>,
     /// The seed of all random streams.
     pub seed: Seed,
-    /// This worker's number, from 0.
+    /// Number of the worker, from 0.
     pub worker: u32,
     /// The number of workers that share the load.
     pub workers: u32,

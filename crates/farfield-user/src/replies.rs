@@ -77,7 +77,7 @@ impl<T: Transport> Reaction<'_, T> {
         }
     }
 
-    /// One thing happened on a connection, which goes on: the bytes `taken` said so, and those `behind` are
+    /// Handles an event on a connection, which goes on: the bytes `taken` said so, and those `behind` are
     /// still to be read.
     fn handle_event(&mut self, key: ConnectionKey, event: Event<'_>, (taken, behind): (&[u8], &[u8])) {
         let Some(connection) = self.connections.table.find(key) else { return };

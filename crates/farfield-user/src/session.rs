@@ -67,7 +67,7 @@ use visit::Visit;
 pub struct Sessions {
     session: Arc<Session>,
     recipes: Arc<[Recipe]>,
-    /// Of each form its parts, where its selector is the same each time.
+    /// Parts of each form, where its selector is the same each time.
     form_parts: Arc<[Option<FormParts>]>,
     needs: Arc<[Needs]>,
     check_names: Arc<[CheckNames]>,
@@ -78,7 +78,7 @@ pub struct Sessions {
     pending: Slab<PendingRequest>,
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
-    /// Of what was done with replies.
+    /// Counters of what was done with replies.
     counts: LoadCounts,
     /// Memory for header blocks of HTTP/2, as they are made and as they are sent.
     block: Vec<u8>,
@@ -91,7 +91,7 @@ pub struct Sessions {
 #[derive(Debug)]
 struct PendingRequest {
     written: RequestBytes,
-    /// Its bytes on a connection that ends with it, once they were asked for.
+    /// Bytes of the request on a connection that ends with it, once they were asked for.
     other: Option<Bytes>,
     kind: RequestRole,
     intake: Intake,
@@ -173,7 +173,7 @@ impl Sessions {
         }
     }
 
-    /// These states, gone through as `session` says, which is a part of these sessions'.
+    /// Sessions of the same states, gone through as `session` says, which is a part of these sessions'.
     fn of_part(&self, session: Session) -> Sessions {
         Sessions { session: Arc::new(session), ..self.for_worker() }
     }

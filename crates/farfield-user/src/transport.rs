@@ -104,7 +104,7 @@ pub enum Failure {
     BacklogFull,
     /// There is no Unix socket at the path, or under the name.
     NoSocket,
-    /// This user may not connect to the Unix socket.
+    /// The user that farfield runs as may not connect to the Unix socket.
     NotAllowed,
 }
 
@@ -151,8 +151,8 @@ pub struct Datagrams<'a> {
 pub struct Backlog {
     /// All that were ever handed to the transport.
     pub handed: u64,
-    /// Those of them, the last, that the transport keeps, since they cannot go yet: the server or the path
-    /// does not take them. What a kernel keeps has bounds of its own, and is none of these.
+    /// Bytes, the last of those handed, that the transport keeps, since they cannot go yet: the server or the
+    /// path does not take them. What a kernel keeps has bounds of its own, and is none of these.
     pub kept: u64,
 }
 

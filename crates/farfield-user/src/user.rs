@@ -34,7 +34,7 @@ pub(crate) struct User {
     pub sessions: u32,
     /// The number of its session, as in samples.
     pub session: u32,
-    /// Its session, once the first page was due and until it is over.
+    /// Session of the user, once the first page was due and until it is over.
     pub begun: Option<SessionBegin>,
     /// Requests that wait for a connection, in order.
     pub waiting: VecDeque<Job>,
@@ -50,9 +50,9 @@ pub(crate) struct User {
     pub visit: Option<Box<Visit>>,
     /// Memory of hosts' versions of HTTP, where these are as browsers choose them.
     pub profiles: Profiles,
-    /// Its place among those whose requests wait for streams; see the module `waiting`.
+    /// Place among the users whose requests wait for streams; see the module `waiting`.
     pub watched: Option<Instant>,
-    /// Its WebSocket, which is one of its connections.
+    /// WebSocket of the user, which is one of its connections.
     pub websocket: Option<ConnectionSlot>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Users {
 pub(crate) struct Following {
     /// All of them.
     pub queued: u32,
-    /// Those that an OFF time holds back; the others are due at once.
+    /// Requests that an OFF time holds back; the others are due at once.
     pub held: u32,
 }
 

@@ -28,7 +28,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of `sorted` values.
+    /// The distribution of `sorted` values.
     pub fn of_sorted(sorted: &[i64]) -> Distribution {
         let count = sorted.len();
         let sum: i128 = sorted.iter().map(|value| i128::from(*value)).sum();

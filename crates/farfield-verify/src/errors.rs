@@ -37,8 +37,8 @@ pub struct TimeErrors {
     /// and the median one if they are shorter, which packets do not allow for any; null without pairs.
     #[serde(default)]
     pub constant_ns: Option<i64>,
-    /// Where packets were captured behind the clients' links: the mean absolute difference of an error from
-    /// the median one of its client, which is its path's; null elsewhere.
+    /// The mean absolute difference of an error from the median one of its client, which is its path's, where
+    /// packets were captured beyond the clients' links; null elsewhere.
     pub beyond_path_ns: Option<f64>,
     /// The request with the largest error.
     pub worst: Option<WorstPair>,
@@ -53,13 +53,13 @@ pub struct TimeErrors {
 /// The request with the largest error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorstPair {
-    /// Its connection, as in the samples.
+    /// The request's connection, as in the samples.
     pub connection: u32,
-    /// Its number on the connection.
+    /// The request's number on the connection.
     pub number: u32,
-    /// Its time by the sample, in nanoseconds.
+    /// The time by the sample, in nanoseconds.
     pub sample_ns: i64,
-    /// Its time by the packets.
+    /// The time by the packets, in nanoseconds.
     pub packets_ns: i64,
 }
 

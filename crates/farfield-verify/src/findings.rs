@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Its name, stable between versions.
+    /// The finding's name, stable between versions.
     pub name: String,
     /// True if samples and packets disagree; false for what only limits the verification.
     pub disagrees: bool,
@@ -108,7 +108,7 @@ fn percent(share: f64) -> String {
 mod tests {
     use super::*;
 
-    /// As `farfield-report` prints the figures beside which these stand.
+    /// Times as `farfield-report` prints the figures beside which these stand.
     #[test]
     fn times_have_three_digits_and_carry_into_the_next_unit() {
         let cases = [

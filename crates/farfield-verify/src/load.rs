@@ -36,15 +36,15 @@ const DRAWS: usize = 5_000;
 pub struct ArrivalStats {
     /// Arrivals in the measured part, drawn again from the seed.
     pub asked: u64,
-    /// Those of them whose first packet is in the capture.
+    /// Arrivals of `asked` whose first packet is in the capture.
     pub begun: u64,
     /// Samples of the measured part that begin an arrival, and have another `due` than was asked for.
     pub due_moved: u64,
     /// By how much `due` was moved in the mean of these, in nanoseconds; positive for later.
     pub due_moved_mean_ns: Option<f64>,
-    /// Those of them that were due before the instant that was asked for.
+    /// Samples of `due_moved` that were due before the instant that was asked for.
     pub due_earlier: u64,
-    /// Those of them whose `due` is the instant at which they were begun.
+    /// Samples of `due_moved` whose `due` is the instant at which they were begun.
     pub due_is_begin: u64,
     /// First packets of arrivals, after the instants that were asked for, in the run's time.
     pub lateness: Distribution,
@@ -63,9 +63,9 @@ pub struct ArrivalStats {
 pub struct GapStats {
     /// Gaps that were tested: at most 2,000 in a row from the beginning of the measured part.
     pub count: u64,
-    /// Their mean: 1 at the rate that was asked for.
+    /// The mean gap: 1 at the rate that was asked for.
     pub mean: f64,
-    /// Their coefficient of variation: 1 for a Poisson process.
+    /// The coefficient of variation of the gaps: 1 for a Poisson process.
     pub variation: f64,
     /// Anderson and Darling's A² against the exponential distribution with mean 1; null where the process
     /// that was asked for is not Poisson. Above 2.492 once in 20, above 6.0 once in 1,000.
@@ -86,9 +86,9 @@ pub struct AskedQuantity {
     pub asked_mean: Option<f64>,
     /// Number of values by the packets.
     pub count: u64,
-    /// Their mean; null without values. In nanoseconds for times.
+    /// The mean of the values; null without values. In nanoseconds for times.
     pub mean: Option<f64>,
-    /// Their standard error; null for fewer than two.
+    /// The standard error of the mean; null for fewer than two values.
     pub standard_error: Option<f64>,
     /// The largest distance of the distribution functions of what was found and of 5,000 draws; null where
     /// what was asked for is one value.
@@ -113,7 +113,7 @@ pub struct FoundLoad {
 pub struct FlowLoad {
     /// The flow's name.
     pub name: String,
-    /// Its load.
+    /// The flow's load.
     #[serde(flatten)]
     pub load: FoundLoad,
 }
@@ -359,13 +359,13 @@ fn quantity(asked: &Asking, mut found: Vec<f64>, unit: f64) -> AskedQuantity {
 /// A request of the request set: its share by samples and by packets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestShare {
-    /// Its index in the scenario.
+    /// The request's index in the scenario.
     pub request: u32,
     /// The target that most of its packets have.
     pub target: String,
     /// Matched requests of it.
     pub count: u64,
-    /// Those of them with another target.
+    /// Matched requests with another target.
     pub other_targets: u64,
     /// Share of the matched requests.
     pub share: f64,

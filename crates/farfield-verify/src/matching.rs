@@ -33,7 +33,7 @@ const NEAREST_NS: i64 = 100_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleCause {
-    /// It was never sent: its connection failed, or it was dropped or not reached.
+    /// The request was never sent: its connection failed, or it was dropped or not reached.
     NotSent,
     /// A message on a WebSocket that had come when it was awaited: nothing was sent, and no time went by.
     CameBefore,

@@ -109,8 +109,9 @@ pub struct Recounted {
 pub struct Expectation(Expected);
 
 impl Expectation {
-    /// Of the summary `said`, whose phases and names are believed: others count everything otherwise. `None`
-    /// of a run that had not ended when the summary was written, or that is invalid since it lost samples.
+    /// The expectation for the summary `said`, whose phases and names are believed: others count everything
+    /// otherwise. `None` of a run that had not ended when the summary was written, or that is invalid since
+    /// it lost samples.
     pub fn of(said: &Value, evidence: Evidence<'_>) -> Option<Expectation> {
         let reason = said.get("incomplete_reason").and_then(Value::as_str);
         let is_early = reason.is_some_and(|reason| reason.contains("had not ended when this was written"));
@@ -565,7 +566,7 @@ impl<'a> Recount<'a> {
 struct ArrivalCounts {
     scheduled: u64,
     dropped: u64,
-    /// Those of which samples do not say whether they were begun.
+    /// Arrivals of which samples do not say whether they were begun.
     maybe_begun: u64,
 }
 

@@ -83,7 +83,7 @@ pub struct ScenarioDemands {
 /// Demands on the users of one flow.
 #[derive(Debug, Clone)]
 pub struct AskedFlow {
-    /// Its name; empty where users are of one kind, without one.
+    /// The flow's name; empty where users are of one kind, without one.
     pub name: String,
     /// The model of load.
     pub load: LoadModel,
@@ -96,7 +96,7 @@ pub struct AskedFlow {
     pub requests: u32,
 }
 
-/// Where a flow is in the samples.
+/// The place of a flow in the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowPlace {
     pub first_request: u32,

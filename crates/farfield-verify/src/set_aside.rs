@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct SetAside(Vec<[u64; 2]>);
 
 impl SetAside {
-    /// Of a summary; none where it sets nothing aside.
+    /// The seconds of a summary; none where it sets nothing aside.
     pub fn of(said: &Value) -> SetAside {
         let rows = said.get("set_aside").and_then(|own| own.get("seconds")).and_then(Value::as_array);
         let edge = |row: &Value, name: &str| row.get(name).and_then(Value::as_u64);

@@ -166,7 +166,7 @@ fn write_transaction_rows<W: Write + Send>(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TableEvent {
     at_ns: i64,
-    /// Of events at one instant, those that end a connection come first.
+    /// True if the event opens the connection: at one instant, those that end one come first.
     opens: bool,
     connection: u32,
     is_reset: bool,

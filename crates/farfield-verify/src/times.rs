@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeKind {
-    /// Of the connection's handshake, for the first request of a connection.
+    /// Time of the connection's handshake, for the first request of a connection.
     Connect,
-    /// Of the handshake of TLS, for the first request of a connection.
+    /// Time of the handshake of TLS, for the first request of a connection.
     Tls,
     /// Until the reply begins.
     Reply,
@@ -78,7 +78,7 @@ impl TimeKind {
         }
     }
 
-    /// Of a sample, in nanoseconds, if it has it.
+    /// The time of a sample, in nanoseconds, if it has one.
     pub fn of_sample(self, sample: &Sample) -> Option<i64> {
         let between = |from: u64, to: u64| Some(to as i64 - from as i64);
         let done = sample.done.as_ns();
@@ -107,7 +107,7 @@ impl TimeKind {
         }
     }
 
-    /// Of packets, in nanoseconds, if they have it; never of the response time, which no packet shows.
+    /// The time of packets, in nanoseconds, if they have one; never the response time, which no packet shows.
     pub fn of_packets(self, transaction: &Transaction, connection: &Connection) -> Option<i64> {
         let between = |from: u64, to: u64| Some(to as i64 - from as i64);
         let (first, last) = (transaction.reply_first.map(|at| at.0), transaction.reply_last.map(|at| at.0));

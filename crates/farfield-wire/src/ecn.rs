@@ -12,9 +12,9 @@ pub enum Ecn {
     /// The ends of the path do not understand marks.
     #[default]
     NotEct,
-    /// They do; the codepoint that L4S gave a meaning of its own (RFC 9331).
+    /// ECN-capable; the codepoint that L4S gave a meaning of its own (RFC 9331).
     Ect1,
-    /// They do.
+    /// ECN-capable: the ends of the path understand marks.
     Ect0,
     /// A router met congestion.
     Ce,
@@ -31,7 +31,7 @@ impl Ecn {
         }
     }
 
-    /// Its two bits.
+    /// The two bits of the codepoint.
     pub fn bits(self) -> u8 {
         self as u8
     }
@@ -45,7 +45,7 @@ impl Ecn {
 }
 
 impl IpPacket<'_> {
-    /// Its ECN codepoint.
+    /// ECN codepoint of the packet.
     pub fn ecn(&self) -> Ecn {
         Ecn::from_bits(match self {
             IpPacket::V4(packet) => packet.traffic_class(),
@@ -55,7 +55,7 @@ impl IpPacket<'_> {
 }
 
 impl IpRepr<'_> {
-    /// This header with another ECN codepoint.
+    /// The header with another ECN codepoint.
     #[must_use]
     pub fn with_ecn(mut self, ecn: Ecn) -> Self {
         let class = match &mut self {

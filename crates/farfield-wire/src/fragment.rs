@@ -10,7 +10,7 @@ use crate::ipv6::{FRAGMENT_HEADER_LEN, HEADER_LEN as V6_HEADER_LEN};
 /// Why a packet cannot be fragmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FragmentError {
-    /// It is no IP packet.
+    /// The bytes are no IP packet.
     #[error("not an IP packet: {0}")]
     Packet(#[from] ParseError),
     /// DF is set: the sender wants to be sent the MTU.
@@ -29,7 +29,7 @@ pub enum FragmentError {
 pub struct FragmentPiece<'a> {
     /// Bytes of its header, which lie in the buffer that was handed in.
     pub header_len: usize,
-    /// Its payload, which follows the header.
+    /// Payload of the fragment, which follows the header.
     pub payload: &'a [u8],
 }
 

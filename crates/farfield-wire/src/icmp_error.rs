@@ -25,19 +25,19 @@ const ERROR_PRECEDENCE: u8 = 0xc0;
 /// Fault of a packet, in words that both families have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpError {
-    /// Its TTL or hop limit ran out here.
+    /// The packet's TTL or hop limit ran out here.
     HopLimitExceeded,
     /// Fragments of it did not come in time.
     ReassemblyTimeout,
     /// There is no route to its destination.
     NoRoute,
-    /// Its destination does not answer.
+    /// The destination does not answer.
     HostUnreachable,
     /// The port is closed at its destination.
     PortUnreachable,
     /// A filter stopped it.
     Prohibited,
-    /// It does not fit the next link and must not be fragmented.
+    /// The packet does not fit the next link and must not be fragmented.
     TooBig {
         /// Bytes that would fit.
         next_hop_mtu: u16,

@@ -56,14 +56,14 @@ impl Protocol {
 /// Source and destination, of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Addresses {
-    /// Of an IPv4 packet.
+    /// Addresses of an IPv4 packet.
     V4 {
         /// Sender's address.
         source: Ipv4Addr,
         /// Receiver's address.
         destination: Ipv4Addr,
     },
-    /// Of an IPv6 packet.
+    /// Addresses of an IPv6 packet.
     V6 {
         /// Sender's address.
         source: Ipv6Addr,
@@ -89,7 +89,7 @@ impl Addresses {
         }
     }
 
-    /// Those of the answer.
+    /// Addresses of the answer.
     #[must_use]
     pub fn reversed(self) -> Addresses {
         match self {
@@ -210,7 +210,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// Its place in a fragmented datagram, if it is a fragment. An IPv6 atomic fragment (RFC 6946) is one.
+    /// Place in a datagram, if the packet is a fragment. An IPv6 atomic fragment (RFC 6946) is one.
     pub fn fragment(&self) -> Option<FragmentInfo> {
         match self {
             IpPacket::V4(packet) => packet.fragment(),
@@ -292,7 +292,7 @@ impl IpRepr<'_> {
         }
     }
 
-    /// This header before another protocol.
+    /// The header with another protocol as its payload's.
     #[must_use]
     pub fn with_protocol(mut self, carried: Protocol) -> Self {
         match &mut self {

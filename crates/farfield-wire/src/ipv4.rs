@@ -86,7 +86,7 @@ impl<'a> Ipv4Packet<'a> {
         usize::from(u16_at(self.bytes, 6) & OFFSET) * 8
     }
 
-    /// Its place in a fragmented datagram, if it is a fragment.
+    /// Place of the packet in a fragmented datagram, if it is a fragment.
     pub fn fragment(&self) -> Option<FragmentInfo> {
         let (offset_bytes, more) = (self.fragment_offset_bytes(), self.more_fragments());
         let ident = u32::from(self.ident());
@@ -123,7 +123,7 @@ impl<'a> Ipv4Packet<'a> {
         &self.header()[HEADER_LEN..]
     }
 
-    /// Its options.
+    /// Options of the header.
     pub fn options(&self) -> Ipv4Options<'a> {
         Ipv4Options { bytes: self.options_bytes() }
     }

@@ -98,7 +98,7 @@ impl<'a> Ipv6Packet<'a> {
         Addresses::V6 { source: self.source(), destination: self.destination() }
     }
 
-    /// Its place in a fragmented datagram, if it has a fragment header.
+    /// Place of the packet in a fragmented datagram, if it has a fragment header.
     pub fn fragment(&self) -> Option<FragmentInfo> {
         let at = self.chain.fragment_at?;
         Some(FragmentInfo {

@@ -42,9 +42,9 @@ pub enum Neighbour {
         to: Ipv6Addr,
         /// The address that was asked for.
         target: Ipv6Addr,
-        /// Its Ethernet address.
+        /// Ethernet address of the target.
         address: Option<EthernetAddress>,
-        /// It answers a solicitation.
+        /// True if the advertisement answers a solicitation.
         solicited: bool,
     },
 }

@@ -20,7 +20,7 @@ pub enum Message<'a> {
 }
 
 impl Message<'_> {
-    /// Its number in the IP header.
+    /// Number of the protocol in the IP header.
     pub fn protocol(&self) -> Protocol {
         match self {
             Message::Tcp(..) => Protocol::TCP,

@@ -12,7 +12,7 @@ use crate::{ipv4, ipv6};
 /// The packet that an ICMP error is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote {
-    /// Its source, to which the error is sent, and destination.
+    /// Source of the packet, to which the error is sent, and destination.
     pub addresses: Addresses,
     /// Protocol that it carried.
     pub protocol: Protocol,

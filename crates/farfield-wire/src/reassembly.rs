@@ -40,7 +40,7 @@ impl Default for ReassemblyLimits {
 /// Result of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reassembled {
-    /// It was the last that was missing: the packet, without a trace of fragmentation.
+    /// The packet, without a trace of fragmentation: the fragment was the last that was missing.
     Whole(Vec<u8>),
     /// Others are still missing.
     Waiting,
@@ -49,26 +49,26 @@ pub enum Reassembled {
 /// Why a fragment was thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FragmentFault {
-    /// It is no IP packet.
+    /// The bytes are no IP packet.
     #[error("not an IP packet: {0}")]
     Packet(#[from] ParseError),
-    /// It is a whole packet.
+    /// The packet is whole.
     #[error("not a fragment")]
     NotAFragment,
-    /// It is empty, or not the last and no multiple of 8 bytes long.
+    /// The fragment is empty, or not the last and no multiple of 8 bytes long.
     #[error("a fragment of an impossible length")]
     Length,
-    /// It would make a packet that IP cannot have.
+    /// The fragment would make a packet that IP cannot have.
     #[error("a fragment that ends beyond the longest packet")]
     TooLong,
     /// The first fragment of an IPv6 packet must hold all headers (RFC 7112).
     #[error("a first fragment without all headers")]
     HeadersMissing,
-    /// It contradicts others: overlaps them with other bytes or bounds, or ends elsewhere. The datagram is
-    /// given up.
+    /// The fragment contradicts others: overlaps them with other bytes or bounds, or ends elsewhere. The
+    /// datagram is given up.
     #[error("a fragment that contradicts others")]
     Contradiction,
-    /// Its datagram was given up before.
+    /// The fragment's datagram was given up earlier.
     #[error("a fragment of a datagram that was given up")]
     GivenUp,
     /// The packet that it makes whole is a fragment again: a fragment header behind the first one, which no
@@ -76,7 +76,7 @@ pub enum FragmentFault {
     /// times over.
     #[error("a fragment header inside a fragmented packet")]
     Nested,
-    /// It alone is more than may be held.
+    /// The fragment alone is more than may be held.
     #[error("no room for the fragment")]
     NoRoom,
 }
@@ -84,7 +84,7 @@ pub enum FragmentFault {
 /// A datagram whose time ran out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired {
-    /// Its first fragment, if that came and nothing was wrong: its sender should be sent
+    /// First fragment of the datagram, if that came and nothing was wrong: its sender should be sent
     /// [`IcmpError::ReassemblyTimeout`](crate::IcmpError::ReassemblyTimeout).
     pub first: Option<Vec<u8>>,
 }

@@ -52,7 +52,7 @@ impl<'a> RowDatagram<'a> {
         is_one.then_some(RowDatagram { header, payload })
     }
 
-    /// Its data; never empty.
+    /// Data of the datagram; never empty.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }

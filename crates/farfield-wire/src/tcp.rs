@@ -42,7 +42,7 @@ impl TcpFlags {
         self.0 & flags.0 == flags.0
     }
 
-    /// These without `flags`.
+    /// The flags without those in `flags`.
     #[must_use]
     pub const fn without(self, flags: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 & !flags.0)

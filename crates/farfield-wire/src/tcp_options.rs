@@ -67,7 +67,7 @@ pub enum TcpOption<'a> {
     Mss(u16),
     /// The shift of windows that its sender announces, as sent.
     WindowScale(u8),
-    /// Its sender understands SACK.
+    /// SACK-permitted: the sender understands SACK.
     SackPermitted,
     /// Ranges that its sender holds out of order.
     Sack(SackBlocks),
@@ -75,7 +75,7 @@ pub enum TcpOption<'a> {
     Timestamps(Timestamps),
     /// An option not known here, or known with a length that it does not have.
     Other {
-        /// Its kind.
+        /// Kind of the option.
         kind: u8,
         /// Bytes after kind and length.
         data: &'a [u8],

@@ -17,10 +17,10 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TsoError {
-    /// It is no IP packet with a TCP segment.
+    /// The bytes are no IP packet with a TCP segment.
     #[error("not a TCP segment: {0}")]
     Packet(#[from] ParseError),
-    /// It carries something else than TCP, or is a fragment.
+    /// The packet carries something else than TCP, or is a fragment.
     #[error("only whole TCP segments can be cut")]
     NotTcp,
     /// The size is zero.

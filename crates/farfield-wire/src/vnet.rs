@@ -18,12 +18,12 @@ const GSO_ECN: u8 = 0x80;
 /// State of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChecksumNeed {
-    /// It is in the packet, as ever.
+    /// The checksum is in the packet, as ever.
     #[default]
     Whole,
-    /// It was verified by the sender of the packet.
+    /// The packet's sender verified the checksum.
     Verified,
-    /// It is to be done: see [`complete_checksum`](crate::complete_checksum).
+    /// The checksum is to be done: see [`complete_checksum`](crate::complete_checksum).
     Partial {
         /// Offset at which the sum begins, in bytes from the IP header on.
         start: u16,

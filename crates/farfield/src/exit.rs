@@ -27,7 +27,7 @@ pub enum Exit {
     Aborted,
     /// Ctrl-C; what was measured is kept.
     Interrupted,
-    /// That of a program that was run.
+    /// The code of a program that was run.
     OfProgram(u8),
 }
 

@@ -34,7 +34,7 @@ const ONE_DASH: [&str; 13] = [
 /// The remedy for a command line that was refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// It is to be read with these words.
+    /// The command line is to be read with these words.
     Words(Vec<OsString>),
     /// The user is to read this sentence.
     Sentence(String),

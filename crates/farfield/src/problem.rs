@@ -44,7 +44,7 @@ impl Problem {
         self.exit == Exit::Interrupted
     }
 
-    /// This problem, at a place that is named before it.
+    /// Names the place of the problem ahead of it.
     #[must_use]
     pub fn at(mut self, place: &str) -> Problem {
         self.sentence = format!("{place}: {}", self.sentence);

@@ -72,7 +72,7 @@ enum ProgressOutput {
 }
 
 impl Progress {
-    /// Of a run with these settings into this directory, which `stop` ends.
+    /// Begins the progress of a run with these settings into this directory, which `stop` ends.
     pub fn begin(
         watch: Watch,
         settings: &RunSettings,

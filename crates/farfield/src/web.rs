@@ -215,7 +215,7 @@ impl Body for AnswerBody {
 /// The priority of a server's threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// That of any program.
+    /// The priority of any program.
     Normal,
     /// Only where a processor is idle: beside a run, which must not wait for a reader.
     Idle,

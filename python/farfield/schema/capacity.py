@@ -120,7 +120,7 @@ class CurvePoint:
     """Trials that were invalid."""
 
     kept: int
-    """Of those, trials that kept the goals."""
+    """Trials that count and kept the goals."""
 
     load: float
     """The load."""
@@ -298,7 +298,7 @@ class Observed:
     """Seconds that it took on the wall clock, with start and end."""
 
     validity: Validity
-    """Its validity: the run counts only if it is valid."""
+    """The validity: the run counts only if it is valid."""
 
     warm_up_ns: int = 0
     """Length of the warm-up."""
@@ -313,7 +313,7 @@ class TrialRecord:
     """One trial with its place, its load and what was observed."""
 
     design: Design
-    """Its place in the experiment."""
+    """The trial's place in the experiment."""
 
     length_ns: int
     """Length of the measured part."""
@@ -327,14 +327,14 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityValid:
-    """It counts."""
+    """The run counts."""
 
     is_: Literal["valid"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityOverwhelmed:
-    """It is invalid because the server did not cope, which is an answer: goals are broken."""
+    """The run is invalid because the server did not cope, which is an answer: goals are broken."""
 
     cause: str
     """The check that failed."""
@@ -344,7 +344,7 @@ class ValidityOverwhelmed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityInvalid:
-    """It is invalid because of farfield or its machine, and counts for nothing."""
+    """The run is invalid because of farfield or its machine, and counts for nothing."""
 
     cause: str
     """The check that failed first."""
@@ -369,8 +369,8 @@ class ValidityTooShort:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityStillRising:
-    """Its load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
-    arrive: what it kept it need not keep in the long run, and it counts for nothing.
+    """The run's load, of sessions that arrive by themselves, was still becoming more, at whatever rate
+    they arrive: what it kept it need not keep in the long run, and it counts for nothing.
     """
 
     cause: str

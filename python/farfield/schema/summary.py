@@ -81,7 +81,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddressStats:
-    """One of the addresses of the server's name that connections went to."""
+    """An address of the server's name that connections went to."""
 
     address: str
     """The address and the port; `others` for all beyond the first 256."""
@@ -90,13 +90,13 @@ class AddressStats:
     """Connections begun."""
 
     established: int
-    """Those of them that were established."""
+    """Connections that were established."""
 
     failed: int
-    """Those of them that failed; one that the end of the run cut is none."""
+    """Requests that failed; one that the end of the run cut is none."""
 
     requests: int
-    """Requests that ended on these, whenever they were due."""
+    """Requests that ended on connections to the address, whenever they were due."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,24 +107,24 @@ class AlternativesSummary:
     """Times that a server named HTTP/3 on other hosts alone, which is not taken."""
 
     failed: int
-    """Those that failed in another way: a handshake, a version, an error of the server's."""
+    """Attempts that failed in another way: a handshake, a version, an error of the server's."""
 
     overtaken: int
-    """Those of them that were slow, so that a connection of TCP was opened beside them and had what was
-    asked. Such a one may be secured later.
+    """Slow attempts, beside which a connection of TCP was opened that had what was asked. Such a one may
+    be secured later.
     """
 
     refused: int
-    """Those that failed because nothing listened on the port, or there was no way there."""
+    """Attempts that failed because nothing listened on the port, or there was no way there."""
 
     secured: int
-    """Those of them whose handshake came to its end."""
+    """Connections of QUIC whose handshake came to its end."""
 
     tried: int
     """Connections of QUIC that were begun."""
 
     unanswered: int
-    """Those that were given up because nothing came in answer."""
+    """Attempts that were given up because nothing came in answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,7 +234,7 @@ class ChangedLimit:
     """The default value."""
 
     key: str
-    """Its key in the scenario's `[verdict]`."""
+    """Key in the scenario's `[verdict]`."""
 
     value: str
     """The scenario's value, in a scenario's notation."""
@@ -259,7 +259,7 @@ class Check:
     """The number found; absent where there is none."""
 
     name: str
-    """Its name, stable between versions."""
+    """Name of the check, stable between versions."""
 
     note: str | None = None
     """The reason why it was skipped, or details of a failure."""
@@ -283,16 +283,16 @@ class ClassSummary:
     """The steady part of one class of clients."""
 
     name: str
-    """Its name."""
+    """Name of the class."""
 
     pages: PagesSummary | None = None
-    """Its pages of the measured part; null if pages are not tracked."""
+    """Pages of the class in the measured part; null if pages are not tracked."""
 
     share: float | None = None
-    """Its part of all requests that were due; null if none was."""
+    """Share of the class in all requests that were due; null if none was."""
 
     steady: PartSummary
-    """Its measurements."""
+    """Measurements of the class."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -468,8 +468,8 @@ class EventsSummary:
     """Events a second; null for a part that took no time."""
 
     left: int
-    """Of those, the ones that their users left while they went on: their events count, and their length
-    is no response time.
+    """Streams that their users left while they went on: their events count, and their length is no
+    response time.
     """
 
     streams: int
@@ -487,7 +487,7 @@ class Exhausted:
     """All of this in words."""
 
     limit: float | None = None
-    """Its limit in the same unit, if it has one."""
+    """Limit in the unit of the value; null if there is none."""
 
     name: str
     """The process, thread, listener, disk or interface; empty if it was the tier or the machine as a
@@ -548,16 +548,16 @@ class FlowSummary:
     """The number of the first of its requests in samples."""
 
     name: str
-    """Its name."""
+    """Name of the flow."""
 
     requests: int
     """The number of its requests that are distinguished."""
 
     share: float | None = None
-    """Its part of all requests that were due; null if none was."""
+    """Share of the flow in all requests that were due; null if none was."""
 
     steady: PartSummary
-    """Its measurements."""
+    """Measurements of the flow."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -678,16 +678,16 @@ class HostSummary:
     """The measured part of one host that users ask."""
 
     name: str
-    """Its name."""
+    """Name of the host."""
 
     share: float | None = None
-    """Its part of all requests that were due; null if none was."""
+    """Share of the host in all requests that were due; null if none was."""
 
     steady: PartSummary
-    """Its measurements."""
+    """Measurements of the host."""
 
     url: str
-    """Its scheme, name or address, and port."""
+    """Scheme, name or address, and port."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -706,7 +706,7 @@ class Http2Summary:
     """The time that these waited on average, in nanoseconds; null if there were none."""
 
     stalled_requests: int
-    """Those of them whose body waited for the server to allow more of it (flow control)."""
+    """Requests whose body waited for the server to allow more of it (flow control)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -962,7 +962,7 @@ class PartOfRun:
     """
 
     directory: str
-    """Its run directory."""
+    """Run directory of the part."""
 
     part: str
     """The part: `2/3`, or `3..5/16`."""
@@ -984,11 +984,11 @@ class PartSummary:
     """The warm-up or the steady part."""
 
     begun: int
-    """Of those, requests for which the client acted at all."""
+    """Requests due for which the client acted at all."""
 
     error_share: float | None = None
-    """Of those, the share that went wrong, those among them that were unfinished at the end of the run;
-    null if there were none. Where the scenario says so (`run.unfinished`), unfinished ones are left
+    """Share of requests that went wrong, those among them that were unfinished at the end of the run;
+    null without requests. Where the scenario says so (`run.unfinished`), unfinished ones are left
     out.
     """
 
@@ -996,7 +996,7 @@ class PartSummary:
     """The 95 % confidence interval of the error share; null if there is none."""
 
     estimates: Timings2 = field(default_factory=lambda: Timings2(connect=None, event_gap=None, first_event=None, reply=None, response=None, service=None, transfer=None))
-    """These times, estimated with the requests that were given up or still open at the end of the run
+    """The times, estimated with the requests that were given up or still open at the end of the run
     (Kaplan and Meier 1958); null for a time without censored values.
     """
 
@@ -1035,7 +1035,7 @@ class PathSummary:
     """The requests of the measured part for one path, without its query."""
 
     error_share: float | None = None
-    """Of those, the share that went wrong, as in the whole of the part; null if there were none."""
+    """Share of requests that went wrong, as in the whole of the part; null without requests."""
 
     numbers: list[int] = field(default_factory=list)
     """Numbers of its requests in the request set, as the column `request` of the samples has them: at
@@ -1087,15 +1087,15 @@ class ProgramSummary:
     """The client's class."""
 
     code: int | None = None
-    """Its exit code, or 128 and the number of the signal that ended it; null if it ran until the run was
-    over, and was ended then.
+    """Exit code of the program, or 128 and the number of the signal that ended it; null if it ran until
+    the run was over, and was ended then.
     """
 
     command: str | None = None
     """The command; null for the user's shell."""
 
     cut_off: bool
-    """Its interface vanished during the run."""
+    """True if the program's interface vanished during the run."""
 
     ended_ns: int | None = None
     """End of the program, since the start of the run; null if it ran until the run was over."""
@@ -1132,7 +1132,7 @@ class QuantileSummary:
     """
 
     value_ns: int
-    """Its value, above the true one by less than 0.1 %."""
+    """Value of the percentile, above the true one by less than 0.1 %."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1179,7 +1179,7 @@ class Rates:
     """The 95 % confidence interval of the rate of success; null if there is none."""
 
     succeeded_per_s: float
-    """Of those, replies with success."""
+    """Whole replies with success."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1219,10 +1219,10 @@ class SecondAside:
     """The disturbances of the machine: `stopped`, `held`, `stolen`."""
 
     from_ns: int
-    """Its beginning, in nanoseconds since the start of the run."""
+    """Beginning of the second, in nanoseconds since the start of the run."""
 
     to_ns: int
-    """Its end, or that of the measured part."""
+    """End of the second, or of the measured part."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1293,7 +1293,7 @@ class SetAsideSummary:
     """The undisturbed time that was asked for: `run.duration`."""
 
     failed: int
-    """Of them, those that ended otherwise than well."""
+    """Requests set aside that ended otherwise than well."""
 
     left_ns: int
     """The time that is left, of which the figures are."""
@@ -1302,7 +1302,7 @@ class SetAsideSummary:
     """Requests that were due in them, which no figure has."""
 
     requests_share: float | None = None
-    """Their share of all requests that were due in the measured part; null if none was."""
+    """Share of the requests set aside in all that were due in the measured part; null if none was."""
 
     response: TimingSummary | None = None
     """Response times of those that went well; null if there are none."""
@@ -1342,16 +1342,16 @@ class StageSummary:
     """The course of the load in it, in words: "0 to 100 users"."""
 
     from_ns: int
-    """Its begin, on the run's clock."""
+    """Begin of the stage, on the run's clock."""
 
     name: str
-    """Its name."""
+    """Name of the stage."""
 
     steady: PartSummary
-    """Its measurements."""
+    """Measurements of the stage."""
 
     to_ns: int
-    """Its end."""
+    """End of the stage, on the run's clock."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1377,13 +1377,13 @@ class StateSummary:
     """
 
     error_share: float | None = None
-    """Of those, the share that went wrong, as in the whole of the part; null if there were none."""
+    """Share of requests that went wrong, as in the whole of the part; null without requests."""
 
     error_share_interval: tuple[float, float] | None = None
     """The 95 % confidence interval of the error share; null if there is none."""
 
     name: str
-    """Its name."""
+    """Name of the state."""
 
     no_error_share_interval: NoInterval | None = None
     """Why the error share has no interval; null if it has one, and in a summary by an older farfield."""
@@ -1398,7 +1398,7 @@ class StateSummary:
     """The 95 % confidence interval of that rate; null if there is none."""
 
     requests_per_s: float | None = None
-    """Those a second; null in a summary by an older farfield, and of a part that took no time."""
+    """Requests due a second; null in a summary by an older farfield, and of a part that took no time."""
 
     response: TimingSummary | None = None
     """Response times of those that went well; null if there are none."""
@@ -1451,7 +1451,7 @@ class ThresholdResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimingSummary:
-    """One of the five times, or of the generator's own."""
+    """Statistics of one of the five times, or of one of the generator's own."""
 
     clamped: int
     """Number of values above 24 hours, which count as 24 hours."""
@@ -1587,8 +1587,8 @@ class VersionSummary:
     """The time that these waited on average, in nanoseconds; null if there were none."""
 
     stalled_requests: int
-    """Those of them whose body waited for the server to allow more of it (flow control); of versions
-    without streams 0.
+    """Requests whose body waited for the server to allow more of it (flow control); of versions without
+    streams 0.
     """
 
     version: str
@@ -1600,16 +1600,16 @@ class WebSocketsSummary:
     """WebSockets of users (RFC 6455) and the messages on them, over the whole run."""
 
     closed: int = 0
-    """Those of them that the server closed before their user did."""
+    """WebSockets that the server closed ahead of their user."""
 
     lost: int = 0
-    """Those of them that came while nothing was awaited, and were forgotten for others that came later."""
+    """Messages that came while nothing was awaited, and were forgotten for others that came later."""
 
     opened: int = 0
     """WebSockets that were opened."""
 
     passed_over: int = 0
-    """Those of them that were not what a state awaited."""
+    """Messages that came and were not what a state awaited."""
 
     received: int = 0
     """Messages that came."""

@@ -78,7 +78,7 @@ class Claim:
     """The claim in words."""
 
     side: Side
-    """Where the number or the change is."""
+    """The side of the limit on which the number or the change is."""
 
     was: list[EarlierClaim] = field(default_factory=list)
     """The claim as it was before, the latest first."""
@@ -190,7 +190,7 @@ class EachValue:
     """The key."""
 
     values: list[str]
-    """Its values, as the points have them."""
+    """The key's values, as the points have them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,7 +261,7 @@ class Factor:
     """The key, such as `network.rtt`."""
 
     levels: list[str]
-    """Its values, as they are written; effects are against the first."""
+    """The factor's values, as they are written; effects are against the first."""
 
 
 #: Combinations of the factors' values that are points.
@@ -276,7 +276,7 @@ class LengthChange:
     """The measured part before, in nanoseconds."""
 
     measured_to_ns: int
-    """And after."""
+    """The measured part after, in nanoseconds."""
 
     point: str
     """The point that needed it, in words; empty where there is one point."""
@@ -285,7 +285,7 @@ class LengthChange:
     """The warm-up before."""
 
     warm_up_to_ns: int
-    """And after."""
+    """The warm-up after, in nanoseconds."""
 
     why: str
     """Why, as a clause."""
@@ -305,7 +305,7 @@ class LengthReport:
     """Why the interval that was asked for cannot be had; null if nothing speaks against it."""
 
     warm_up_ns: int
-    """Their warm-up."""
+    """The warm-up of the runs that count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -428,7 +428,7 @@ class PointReport:
     """Runs that count."""
 
     settings: list[Setting]
-    """Its settings."""
+    """The point's settings."""
 
     warned: int = 0
     """Runs that count and have warnings."""
@@ -468,7 +468,7 @@ class RunRecord:
     """The course of its response times; null if that is not known."""
 
     design: Design
-    """Its place in the experiment."""
+    """The run's place in the experiment."""
 
     directory: str
     """The run directory, from the folder of the sweep."""
@@ -489,7 +489,7 @@ class RunRecord:
     """Seconds that it took, with start and end."""
 
     validity: Validity
-    """Its validity: the run counts only if it is valid."""
+    """The validity: the run counts only if it is valid."""
 
     warnings: int = 0
     """Warnings of the run."""
@@ -520,14 +520,14 @@ Unit = Literal["time", "rate", "share", "bytes", "byte-rate", "number"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityValid:
-    """It counts."""
+    """The run counts."""
 
     is_: Literal["valid"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityOverwhelmed:
-    """It is invalid because the server did not cope, which is an answer: goals are broken."""
+    """The run is invalid because the server did not cope, which is an answer: goals are broken."""
 
     cause: str
     """The check that failed."""
@@ -537,7 +537,7 @@ class ValidityOverwhelmed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityInvalid:
-    """It is invalid because of farfield or its machine, and counts for nothing."""
+    """The run is invalid because of farfield or its machine, and counts for nothing."""
 
     cause: str
     """The check that failed first."""
@@ -562,8 +562,8 @@ class ValidityTooShort:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValidityStillRising:
-    """Its load, of sessions that arrive by themselves, was still becoming more, at whatever rate they
-    arrive: what it kept it need not keep in the long run, and it counts for nothing.
+    """The run's load, of sessions that arrive by themselves, was still becoming more, at whatever rate
+    they arrive: what it kept it need not keep in the long run, and it counts for nothing.
     """
 
     cause: str
@@ -589,7 +589,7 @@ class Variation:
     """The probability of at least as much of it, if it were error (F test); null for the error."""
 
     share: float
-    """Its share of the sum of squares."""
+    """The source's share of the sum of squares."""
 
 
 #: The verdict on a claim.

@@ -67,13 +67,13 @@ class ArrivalStats:
     """
 
     begun: int
-    """Those of them whose first packet is in the capture."""
+    """Arrivals of `asked` whose first packet is in the capture."""
 
     due_earlier: int
-    """Those of them that were due before the instant that was asked for."""
+    """Samples of `due_moved` that were due before the instant that was asked for."""
 
     due_is_begin: int
-    """Those of them whose `due` is the instant at which they were begun."""
+    """Samples of `due_moved` whose `due` is the instant at which they were begun."""
 
     due_moved: int
     """Samples of the measured part that begin an arrival, and have another `due` than was asked for."""
@@ -109,10 +109,10 @@ class AskedQuantity:
     """
 
     mean: float | None = None
-    """Their mean; null without values. In nanoseconds for times."""
+    """The mean of the values; null without values. In nanoseconds for times."""
 
     standard_error: float | None = None
-    """Their standard error; null for fewer than two."""
+    """The standard error of the mean; null for fewer than two values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -277,7 +277,7 @@ class Finding:
     """The observation, with numbers."""
 
     name: str
-    """Its name, stable between versions."""
+    """The finding's name, stable between versions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -324,10 +324,10 @@ class GapStats:
     """The largest distance of the distribution functions; null likewise."""
 
     mean: float
-    """Their mean: 1 at the rate that was asked for."""
+    """The mean gap: 1 at the rate that was asked for."""
 
     variation: float
-    """Their coefficient of variation: 1 for a Poisson process."""
+    """The coefficient of variation of the gaps: 1 for a Poisson process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -429,10 +429,10 @@ class RequestShare:
     """Matched requests of it."""
 
     other_targets: int
-    """Those of them with another target."""
+    """Matched requests with another target."""
 
     request: int
-    """Its index in the scenario."""
+    """The request's index in the scenario."""
 
     share: float
     """Share of the matched requests."""
@@ -498,8 +498,8 @@ class TimeErrors:
     """One of the times of requests, by samples and by packets."""
 
     beyond_path_ns: float | None = None
-    """Where packets were captured behind the clients' links: the mean absolute difference of an error
-    from the median one of its client, which is its path's; null elsewhere.
+    """The mean absolute difference of an error from the median one of its client, which is its path's,
+    where packets were captured beyond the clients' links; null elsewhere.
     """
 
     compared: float | None = None
@@ -550,16 +550,16 @@ class WorstPair:
     """The request with the largest error."""
 
     connection: int
-    """Its connection, as in the samples."""
+    """The request's connection, as in the samples."""
 
     number: int
-    """Its number on the connection."""
+    """The request's number on the connection."""
 
     packets_ns: int
-    """Its time by the packets."""
+    """The time by the packets, in nanoseconds."""
 
     sample_ns: int
-    """Its time by the sample, in nanoseconds."""
+    """The time by the sample, in nanoseconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ pub(crate) enum Chunked {
     Size { size: u64, is_begun: bool },
     /// Behind the digits, in extensions up to the end of the line.
     Extension { size: u64 },
-    /// So many bytes of data are left.
+    /// The number of bytes of data that are left.
     Data(u64),
     /// In the line end behind data.
     DataEnd,
@@ -26,7 +26,7 @@ pub(crate) enum ChunkProgress {
     Taken { bytes: usize, body: u64 },
     /// The body ended with the last of so many bytes.
     Ended { bytes: usize },
-    /// This is not the coding.
+    /// The bytes are not in the coding.
     Broken,
 }
 

@@ -40,7 +40,8 @@ struct Exchange {
     request_first: UnixNs,
     request_last: UnixNs,
     request_done: bool,
-    /// Its content waits for the server's word, and none of it has come: a final status takes its place.
+    /// The request's content waits for the server's word, and none of it has come: a final status takes its
+    /// place.
     awaits_word: bool,
     reply_first: Option<UnixNs>,
     reply_last: Option<UnixNs>,
@@ -52,7 +53,7 @@ struct Exchange {
     body_bytes: u64,
     reply_bytes: u64,
     events: EventBody,
-    /// Of a message on a WebSocket.
+    /// Set for a message on a WebSocket.
     message: Option<Box<SocketMessage>>,
     pipelined: bool,
     lossy: bool,
@@ -165,7 +166,7 @@ impl Conversation {
         self.shared.counts
     }
 
-    /// One direction was not captured at all: what seems not to be over may have been.
+    /// Notes that one direction was not captured at all: what seems not to be over may have been.
     pub fn doubt(&mut self) {
         self.shared.exchanges.iter_mut().for_each(|exchange| exchange.lossy = true);
     }

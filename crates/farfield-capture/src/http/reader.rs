@@ -10,18 +10,18 @@ use crate::stream::StreamContent;
 /// The framing of a message behind its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageFraming {
-    /// It has no body.
+    /// The message has no body.
     Empty,
     /// An interim reply: another head follows, and the message goes on.
     Interim,
     Length(u64),
     Chunked,
     UntilClose,
-    /// It ends, and what follows is another protocol.
+    /// The message ends, and what follows is another protocol.
     Tunnel,
-    /// It cannot be read.
+    /// The message cannot be read.
     NotHttp,
-    /// It cannot be known without what was not captured.
+    /// The framing cannot be known without what was not captured.
     Unknown,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum MessageFraming {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body<'a> {
     Known(&'a [u8]),
-    /// So many, of which only the number is known.
+    /// The number of bytes whose content is not known.
     Unknown(u64),
 }
 
@@ -49,15 +49,15 @@ pub(crate) trait MessageSink {
     fn begin(&mut self, at: UnixNs);
     /// `count` bytes more of the message.
     fn took(&mut self, count: u64, at: UnixNs);
-    /// These of them were body.
+    /// Bytes of the body, among those that the message took.
     fn body(&mut self, body: Body<'_>, at: UnixNs);
-    /// Its head.
+    /// The message's head.
     fn head(&mut self, head: &[u8]) -> MessageFraming;
     /// The beginning of its head, the rest of which is not known.
     fn cut_head(&mut self, head: &[u8]);
     /// Bytes of the message were never captured.
     fn lossy(&mut self);
-    /// It is complete.
+    /// The message is complete.
     fn end(&mut self, at: UnixNs);
     /// `count` bytes of a message, or of several, whose bounds are not known.
     fn lost(&mut self, count: u64, at: UnixNs);

@@ -147,7 +147,7 @@ impl Conversation {
         self.shared.counts
     }
 
-    /// One direction was not captured at all: what seems not to be over may have been.
+    /// Notes that one direction was not captured at all: what seems not to be over may have been.
     pub fn doubt(&mut self) {
         self.shared.exchanges.iter_mut().for_each(|exchange| exchange.lossy = true);
     }

@@ -20,7 +20,7 @@ pub(super) enum FrameEvent<'a> {
     Lossy,
     /// Nothing of it can be read any more.
     Lost,
-    /// Its end.
+    /// The direction's end.
     End,
 }
 

@@ -179,7 +179,7 @@ mod tests {
             is_read_alike(&[&prefix[..], &fields.concat()].concat());
         }
 
-        /// Its strings are Huffman codes, as those of HPACK are.
+        /// Strings of the sections are Huffman codes, as those of HPACK are.
         #[test]
         fn sections_of_another_hand_are_read(
             (method, path, status) in ("[A-Z]{0,9}", "\\PC{0,300}", 100u16..1000),

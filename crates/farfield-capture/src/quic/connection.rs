@@ -53,7 +53,7 @@ struct Updating {
     previous: Option<PacketKey>,
 }
 
-/// One direction.
+/// One direction of a connection of QUIC.
 #[derive(Debug, Default)]
 struct EndState {
     initial: Option<Keys>,
@@ -84,9 +84,9 @@ enum ZeroRtt {
 /// A datagram's fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PacketFate {
-    /// It is of this connection.
+    /// The datagram is of this connection.
     Used,
-    /// It begins another one.
+    /// The datagram begins another connection.
     Begins,
 }
 
@@ -433,7 +433,7 @@ impl QuicConnection {
         }
     }
 
-    /// Both ends have said what the keys behind their hellos depend on.
+    /// Begins decryption: both ends have said what the keys after their hellos depend on.
     fn begin_secrets(&mut self, suite: u16) {
         let secrets = Arc::clone(&self.secrets);
         let known = self.random.and_then(|random| secrets.of(&random));

@@ -25,7 +25,7 @@ pub(super) struct Packet<'a> {
     pub destination: &'a [u8],
     /// The id that the sender chose.
     pub source: &'a [u8],
-    /// Its bytes; a packet with a short header has all that is left.
+    /// The packet's bytes; one with a short header has all that is left.
     pub bytes: &'a [u8],
     /// The offset of its number in its bytes.
     pub number_at: usize,

@@ -78,7 +78,7 @@ impl QuicTable {
         self.connections.insert(key, connection);
     }
 
-    /// Of some connections lets one go that is closed, or else the one that was silent longest.
+    /// Lets one of some connections go: one that is closed, or else the one that was silent longest.
     fn evict<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         let behind = self.hand.iter().flat_map(|hand| self.connections.range(hand..));
         let sampled: Vec<_> = behind.chain(&self.connections).take(SAMPLED).collect();

@@ -15,7 +15,7 @@ const FAILURES_MAX: u32 = 256;
 /// The part of a direction that is under one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Epoch {
-    /// Of the client, within the handshake.
+    /// The client's early data, within the handshake.
     Early,
     Handshake,
     Traffic,
@@ -48,12 +48,12 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    /// One for TLS 1.3, with the secrets in the order of their use.
+    /// An opener for TLS 1.3, with the secrets in the order of their use.
     pub fn of_secrets(suite: Suite, secrets: impl IntoIterator<Item = (Epoch, Vec<u8>)>) -> Opener {
         Opener { suite, current: None, ahead: secrets.into_iter().collect(), unopened: 0, failures: 0 }
     }
 
-    /// One for TLS 1.2.
+    /// An opener for TLS 1.2.
     pub fn of_key(suite: Suite, key: RecordKey) -> Opener {
         let current = Some((Epoch::Traffic, key, 0));
         Opener { suite, current, ahead: VecDeque::new(), unopened: 0, failures: 0 }

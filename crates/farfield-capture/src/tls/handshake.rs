@@ -60,7 +60,7 @@ pub(crate) struct Extensions {
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     buffer: Vec<u8>,
-    /// They cannot be read any more.
+    /// True once the messages cannot be read any more.
     is_broken: bool,
 }
 

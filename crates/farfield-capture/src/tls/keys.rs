@@ -142,7 +142,7 @@ impl RecordKey {
         Some(RecordKey { key, iv, version: Version::Tls13, explicit: 0 })
     }
 
-    /// Those of the client and of the server out of a master secret of TLS 1.2.
+    /// The keys of the client and of the server out of a master secret of TLS 1.2.
     pub fn of_master(
         suite: Suite,
         master: &[u8],

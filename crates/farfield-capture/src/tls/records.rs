@@ -216,7 +216,7 @@ impl TlsRecord {
         }
     }
 
-    /// Its place in the direction, for what stands in place of its content.
+    /// The record's place in the direction, for what stands in place of its content.
     pub fn place(&self) -> RecordPlace {
         let captured = self.runs.first().map_or(self.available, |run| run.1);
         RecordPlace { offset: self.offset, captured, available: self.available }

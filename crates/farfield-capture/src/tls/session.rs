@@ -34,7 +34,7 @@ pub(crate) fn begins(bytes: &[u8]) -> bool {
 pub(crate) struct TlsCounts {
     /// No secret of the session is known.
     pub lacks_secrets: bool,
-    /// Its suite or its version is none that is read.
+    /// The suite or the version is none that is read.
     pub is_other: bool,
     /// Records that were not captured whole, or are under no key that is known.
     pub records: u64,
@@ -47,7 +47,7 @@ pub(crate) struct TlsCounts {
 enum EarlyData {
     /// None is sent, or it counts.
     Accepted,
-    /// It is not known yet.
+    /// The server's word on it is not known yet.
     Offered,
     /// The server passes over it (RFC 8446, section 4.2.10).
     Rejected,
@@ -58,17 +58,17 @@ enum EarlyData {
 /// The protection of a direction's records.
 #[derive(Debug)]
 enum Protection {
-    /// They are as they were sent.
+    /// Records are as they were sent.
     Clear,
-    /// Those of TLS 1.2 from its ChangeCipherSpec on.
+    /// Records of TLS 1.2 from its ChangeCipherSpec on.
     Changes(Opener),
-    /// Those that are marked as application data, of TLS 1.3; all, of TLS 1.2.
+    /// Records that are marked as application data, of TLS 1.3; all, of TLS 1.2.
     Sealed(Opener),
     /// No secret is known.
     Unknown,
 }
 
-/// One direction.
+/// One direction of a session of TLS.
 #[derive(Debug)]
 struct EndState {
     records: Records,
@@ -84,7 +84,7 @@ struct EndState {
 #[derive(Debug)]
 pub(crate) struct ApplicationData<'a> {
     pub by_client: bool,
-    /// Both ends agreed on HTTP/2.
+    /// True if both ends agreed on HTTP/2.
     pub is_http2: bool,
     pub piece: StreamPiece<'a>,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Session {
     /// Items of a client, held until it is known what becomes of them.
     held: Vec<Item>,
     held_bytes: usize,
-    /// Both ends agreed on HTTP/2.
+    /// True if both ends agreed on HTTP/2.
     is_http2: bool,
     secured: Option<UnixNs>,
     counts: TlsCounts,
@@ -326,7 +326,7 @@ impl Session {
         }
     }
 
-    /// Both ends have said what their keys depend on.
+    /// Begins decryption: both ends have said what their keys depend on.
     fn begin_keys(&mut self, hello: ServerHello) {
         self.server = Some(hello);
         let Some(client) = self.client else { return self.lack_keys(false) };

@@ -10,9 +10,9 @@ use std::net::IpAddr;
 /// Addresses of all clients.
 #[derive(Debug)]
 pub(super) struct Addressing {
-    /// Of each class, the address of rank 0.
+    /// The address of rank 0 of each class.
     pub first: Vec<IpAddr>,
-    /// Of each client, its rank in its class.
+    /// The rank of each client in its class.
     pub ranks: Vec<u32>,
     pub clients_v4: Option<Block>,
     pub clients_v6: Option<Block>,
@@ -56,7 +56,7 @@ fn rank(classes: usize, member_of: &[u16], shards: u32) -> (Vec<u32>, Vec<u128>)
 
 /// The blocks of the classes' addresses.
 struct Pools {
-    /// Of each class; several may be in the default block, one after the other.
+    /// The block of each class; several may be in the default block, one after the other.
     of: Vec<Block>,
     /// Around all pools of each family.
     around: [Option<Block>; 2],

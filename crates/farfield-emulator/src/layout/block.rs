@@ -14,7 +14,7 @@ pub struct Block {
 /// Why a text is no block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
-    /// Another form than a block's.
+    /// The text has another form than a block's.
     #[error("`{0}` is no block of addresses; write one such as `198.18.0.0/15` or `2001:2::/48`")]
     Form(String),
     /// Bits are set past its length.
@@ -44,7 +44,7 @@ impl Block {
             .then(|| Block { network: with_number(address, number(address) & mask(width - bits)), bits })
     }
 
-    /// Its first address, whose bits past the length are zero.
+    /// The block's first address, whose bits past the length are zero.
     pub fn network(&self) -> IpAddr {
         self.network
     }

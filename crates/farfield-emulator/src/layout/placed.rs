@@ -15,11 +15,11 @@ pub const PLACED_MOST: u32 = 1 << 16;
 /// Hosts of one class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedHosts {
-    /// Their addresses, all of the block.
+    /// The hosts' addresses, all of the block.
     pub block: Block,
     /// The far ends that they have the links of this class for; all if absent.
     pub towards: Option<Block>,
-    /// Their class; the network's first if absent.
+    /// The hosts' class; the network's first if absent.
     pub class: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub enum PlacedError {
         /// The block with which they became too many.
         block: Block,
     },
-    /// One block twice.
+    /// A block is given twice.
     #[error("{block} is given twice; give it one class")]
     Twice {
         /// The block.

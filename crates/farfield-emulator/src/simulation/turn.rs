@@ -60,7 +60,7 @@ struct Handover {
     /// Packets from the hub to the far side, and back.
     away: Mutex<Vec<Crossing>>,
     back: Mutex<Vec<Crossing>>,
-    /// Of the hub, of the far side, and then of the partitions.
+    /// Reports of the hub, of the far side, and then of the partitions.
     reports: Vec<Report>,
     taken: AtomicUsize,
 }

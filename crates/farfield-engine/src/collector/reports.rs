@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(reports.sum().at, at(400));
     }
 
-    /// Of workers that have ended all is here; one that was never heard of is left out as any other.
+    /// Workers that have ended have reported all; one that was never heard of is left out as any other.
     #[test]
     fn the_last_worker_may_be_away() {
         let mut reports = Reports::new(2);

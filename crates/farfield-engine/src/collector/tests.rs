@@ -66,7 +66,7 @@ fn rates_are_over_the_time_that_is_whole() {
     assert_eq!(seen, [(at(4000), at(2000), 200)]);
 }
 
-/// Of two workers one makes 50 requests a second, and the other reports nothing for five seconds: it holds
+/// One of two workers makes 50 requests a second, and the other reports nothing for five seconds: it holds
 /// nothing up, and the run, which has too few, is ended.
 #[test]
 fn a_worker_that_never_reports_is_left_out() {

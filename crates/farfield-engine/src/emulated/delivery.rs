@@ -29,7 +29,7 @@ pub(crate) struct Delivery {
     door: Arc<Door>,
     clock: Clock,
     window: Window,
-    /// Of probes.
+    /// Numbers of probes.
     numbers: DatagramNumbers,
     /// The instant at which the last probe was written, if it has not been seen to arrive.
     under_way: Option<Instant>,
@@ -113,7 +113,7 @@ mod tests {
     use std::os::unix::net::UnixDatagram;
 
     const SERVER: Ipv4Addr = Ipv4Addr::LOCALHOST;
-    /// Of the header of a queue, of IPv4, and of UDP.
+    /// Lengths of the headers of a queue, of IPv4, and of UDP.
     const HEADERS: [usize; 3] = [Queue::HEADER_LEN, 20, 8];
 
     /// Probes of a queue whose packets the test takes, and a socket with a client's address and port, as a

@@ -36,7 +36,7 @@ struct Host {
     astray: u64,
     malformed: u64,
     lateness: Histogram,
-    /// Its interface is gone.
+    /// The error of the interface, once it is gone.
     failed: Option<io::Error>,
 }
 

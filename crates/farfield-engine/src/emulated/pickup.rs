@@ -41,7 +41,7 @@ struct Marks {
     clock: Clock,
     numbers: DatagramNumbers,
     next_at: Instant,
-    /// Those that were not read yet, and from when each has been in the queue, or was about to be.
+    /// Marks that were not read yet, and from when each has been in the queue, or was about to be.
     under_way: VecDeque<(u64, Instant)>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct SleepMeter {
 }
 
 impl SleepMeter {
-    /// Of the calling thread.
+    /// A meter of the calling thread.
     pub fn of_this_thread() -> SleepMeter {
         SleepMeter { delay: RunDelay::of_this_thread(), asleep: None }
     }

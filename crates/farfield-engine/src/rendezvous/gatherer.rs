@@ -79,7 +79,7 @@ pub enum GatherError {
 pub struct RendezvousResult {
     /// The parts that came back, in order.
     pub returned: Vec<ReturnedPart>,
-    /// The others, each in a sentence.
+    /// The lost parts, each in a sentence.
     pub lost: Vec<String>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
@@ -90,9 +90,9 @@ pub struct RendezvousResult {
 pub struct ReturnedPart {
     /// The part.
     pub part: Part,
-    /// Its name, with that of its machine.
+    /// The part's name, with that of its machine.
     pub name: String,
-    /// Its run directory, as the gatherer has it.
+    /// The part's run directory, as the gatherer has it.
     pub directory: PathBuf,
 }
 
@@ -196,7 +196,7 @@ enum Standing {
     Free,
     Joined,
     Ready,
-    /// It was given its start.
+    /// The part was given its start.
     Running,
     Returned,
     Lost(String),

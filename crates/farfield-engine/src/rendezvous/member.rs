@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// Time without a word after which the gatherer is taken for gone: it pings twice a second.
 const SILENCE_NS: u64 = 3_000_000_000;
-/// That ahead of the start: the machines may be busy with making users.
+/// Time without a word ahead of the start: the machines may be busy with making users.
 const UNBEGUN_NS: u64 = 20_000_000_000;
 /// Time for the handout, and for what the gatherer has to say at the end.
 const PATIENCE_NS: u64 = 60_000_000_000;
@@ -46,7 +46,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct JoinSettings {
     /// Address of the gatherer, `host:port`.
     pub address: String,
-    /// Its ticket.
+    /// The gatherer's ticket.
     pub ticket: Ticket,
     /// The part that is asked for; any if absent.
     pub part: Option<Part>,
@@ -79,13 +79,13 @@ pub enum JoinError {
         /// The last reason.
         why: String,
     },
-    /// It has another key.
+    /// The gatherer has another key.
     #[error("the gatherer at {0} is not the one of this ticket: its key is another")]
     OtherKey(String),
-    /// It refuses.
+    /// The gatherer refuses this part.
     #[error("the gatherer refused this part: {0}")]
     Refused(String),
-    /// It is gone, or has ended the run.
+    /// The gatherer is gone, or has ended the run.
     #[error("the gatherer ended it: {0}")]
     Ended(String),
 }

@@ -370,7 +370,7 @@ fn huge() -> Frame {
     }))
 }
 
-/// It has the token, and sends files before anything has begun.
+/// A peer with the token sends files before anything has begun.
 #[test]
 fn nothing_is_taken_before_the_start_and_a_part_that_goes_leaves_its_place() {
     let scene = Scene::of(2, 60);
@@ -410,7 +410,7 @@ fn a_part_of_another_scenario_or_none_in_time_ends_the_rendezvous() {
     assert!(error.contains("part 1/3 has not joined, part 2/3 has not joined"), "{error}");
 }
 
-/// It answers pings, and its run hangs.
+/// A part answers pings, and its run hangs.
 #[test]
 fn a_part_that_reports_no_figures_is_named_and_given_up() {
     let scene = Scene::with(|settings| settings.quiet_ns = 2_500_000_000);

@@ -31,10 +31,10 @@ const KEY: &str = "farfield-key-1";
 /// Text that is no ticket, or no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// It is no ticket.
+    /// The text is no ticket.
     #[error("this is no ticket of a rendezvous; `farfield gather` prints one, which begins with {TICKET}")]
     Ticket,
-    /// It is no key.
+    /// The text is no key.
     #[error("this is no key of a rendezvous; `farfield cluster manifest` makes one, which begins with {KEY}")]
     Key,
 }

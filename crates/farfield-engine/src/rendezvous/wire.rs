@@ -121,7 +121,7 @@ pub(super) struct AnyHello {
 pub(super) enum OfPart {
     /// The answer to a ping, with its monotonic clock.
     Pong { number: u64, monotonic_ns: i64 },
-    /// Its users are there; all that it lacks is the start. With the digest of its scenario.
+    /// The part's users are there; all that it lacks is the start. With the digest of its scenario.
     Ready { scenario: String },
     /// The figures so far.
     Figures(Box<PartFigures>),
@@ -129,9 +129,9 @@ pub(super) enum OfPart {
     File { name: String, bytes: u64 },
     /// All files were sent.
     Done,
-    /// It cannot run.
+    /// The part cannot run.
     Failed { why: String },
-    /// It goes before the start; another process may take its place.
+    /// The part goes before the start; another process may take its place.
     Leaves { why: String },
 }
 
@@ -163,9 +163,9 @@ pub(super) enum OfGatherer {
 /// A file of a scenario, by its path in the folder of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoutFile {
-    /// Its path, with `/` between names.
+    /// The file's path, with `/` between names.
     pub name: String,
-    /// Its content.
+    /// The file's content.
     pub content: Vec<u8>,
 }
 
@@ -189,7 +189,7 @@ pub struct PartFigures {
 }
 
 impl PartFigures {
-    /// Those of a run's progress.
+    /// Figures of a run's progress.
     pub fn of(run: &Progress<'_>) -> PartFigures {
         let phases = [run.fold.warm_up(), run.fold.steady()];
         let ended: u64 = phases.iter().map(|phase| phase.requests()).sum();

@@ -12,7 +12,7 @@ pub enum RouteError {
     /// An end is not there, or may not be entered.
     #[error(transparent)]
     End(#[from] LiveError),
-    /// Both ends are the same.
+    /// Clients and servers are in one network namespace.
     #[error(
         "clients and servers are in one network namespace ({namespace}), where packets between them never leave the kernel: \
          give one of them a namespace of its own, or run the client with `farfield shell`"
@@ -21,7 +21,7 @@ pub enum RouteError {
         /// The owner of the namespace, in words.
         namespace: String,
     },
-    /// Both ends are the same.
+    /// Clients and servers are on one link.
     #[error(
         "clients and servers are on one link ({interface}), where packets need no route: name two interfaces"
     )]

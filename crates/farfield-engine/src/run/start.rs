@@ -50,7 +50,7 @@ pub struct CommonStart {
 }
 
 impl CommonStart {
-    /// This machine's wall clock beside the one that all are compared with, by what it had at the start.
+    /// The local wall clock beside the one that all are compared with, by what it had at the start.
     pub fn wall_clock(&self, start_unix_ns: u64) -> PartClock {
         let offset_ns = start_unix_ns.cast_signed().saturating_sub(self.unix_ns.cast_signed());
         PartClock { offset_ns, error_ns: self.error_ns }

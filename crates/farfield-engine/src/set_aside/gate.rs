@@ -44,7 +44,8 @@ impl HeldSecond {
 }
 
 impl Gate {
-    /// Of a collector that is the watcher `number`, beside this server and workers on these processors.
+    /// The gate of a collector that is the watcher `number`, beside this server and workers on these
+    /// processors.
     pub fn new(
         shared: Arc<SharedSeconds>,
         number: usize,

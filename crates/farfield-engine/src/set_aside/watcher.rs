@@ -41,7 +41,7 @@ impl MeterSnapshot {
 }
 
 impl Watcher {
-    /// Of worker `number`.
+    /// The watcher of worker `number`.
     pub fn new(shared: Arc<SharedSeconds>, number: usize) -> Watcher {
         let (lateness, turns) = (Histogram::new(), Histogram::new());
         Watcher { shared, number, second: 0, begun: None, lateness, turns }

@@ -27,7 +27,7 @@ pub(super) struct Children {
 #[derive(Debug)]
 pub(super) struct Endings {
     pub first: ExitStatus,
-    /// Of those beside it, in order: absent where it was still running when the first ended.
+    /// Statuses of the other programs, in order: absent where one still ran when the first ended.
     pub beside: Vec<Option<ExitStatus>>,
 }
 

@@ -23,7 +23,7 @@ pub enum NoClient {
     TooFew {
         /// The class.
         class: String,
-        /// Its clients.
+        /// Clients of the class.
         clients: usize,
         /// Programs that are to be of it.
         programs: usize,

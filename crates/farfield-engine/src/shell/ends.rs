@@ -1,4 +1,4 @@
-//! Both ends of emulated paths: namespaces of programs at clients' places, the server's, and the thread that
+//! The ends of emulated paths: namespaces of programs at clients' places, the server's, and the thread that
 //! passes packets on between them.
 
 use super::forwarding::{Forwarded, Forwarding};
@@ -16,7 +16,7 @@ use std::thread;
 
 /// Ethernet's MTU, which a client's first link may be below.
 const MTU_MAX: u32 = 1500;
-/// Other than any server's: the program has no path for IPv6 unless its client's address is one.
+/// An address other than any server's: the program has no path for IPv6 unless its client's address is one.
 const UNUSED_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 const UNUSED_V6: Ipv6Addr = Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 1);
 

@@ -249,7 +249,7 @@ mod tests {
         query
     }
 
-    /// Its code, and the data of its answers.
+    /// The reply's code, and the data of its answers.
     fn asked(name: &str, kind: u16) -> (u8, Vec<Vec<u8>>) {
         let query = query(name, kind);
         let reply = answer(&query, &hosts()).expect("a reply");

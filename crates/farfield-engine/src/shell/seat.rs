@@ -19,7 +19,8 @@ pub(crate) struct ProgramEnvironment {
 }
 
 impl ProgramEnvironment {
-    /// Of a program inside, before the servers of `network`; `names` have the numbers of far ends.
+    /// The environment of a program inside, for the servers of `network`; `names` have the numbers of far
+    /// ends.
     pub fn of(
         inside: &ProgramNamespace,
         network: &NetworkPlan,

@@ -185,7 +185,7 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Those of worker `number`, which begins at an address of its own.
+    /// The peers of worker `number`, which begins at an address of its own.
     pub fn new(book: Arc<PeerBook>, number: u32) -> Peers {
         let edition = book.edition.load(Ordering::Acquire);
         let addresses = book.addresses();

@@ -81,7 +81,7 @@ struct Socket {
     broken: Option<Failure>,
     /// The socket waits for its next turn of reading.
     unread: bool,
-    /// Of a socket for datagrams, the ECN codepoint that they carry.
+    /// The ECN codepoint that datagrams of the socket carry.
     ecn: Option<u8>,
 }
 

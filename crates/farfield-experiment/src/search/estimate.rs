@@ -34,12 +34,12 @@ const BURSTS_PLENTY: f64 = 3.0;
 /// Bursts beyond a limit that trials must hold on average at the crossing. Of intervals before M/M/1 92 to 98
 /// % contained the capacity with 0.1 to 0.3 of them, 60 % with 0.03.
 const BURSTS_MIN: f64 = 0.1;
-/// As many are enough.
+/// Bursts beyond a limit, on average, that are enough.
 const BURSTS_ENOUGH: f64 = 0.2;
 /// Blocks at most.
 const BLOCKS_MAX: u32 = 60;
 
-/// Where the trials of an estimate lie.
+/// The loads at which the trials of an estimate lie.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Focus {
     centre: f64,
@@ -104,7 +104,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Where to look after a block; `None` if margins jump within the precision.
+    /// The loads to look at after a block; `None` if margins jump within the precision.
     fn moved(&self, focus: Focus, line: FittedLine, block: u32) -> Option<Focus> {
         let Focus { centre, apart, from_block, pilot } = focus;
         if let (Some([lower, upper]), None) = (self.jump(block), pilot) {
@@ -207,7 +207,7 @@ impl Search<'_> {
     }
 }
 
-/// So many seconds, at least one, rounded up to two digits.
+/// The length, of at least one second, rounded up to two digits.
 pub(super) fn in_two_digits(length_s: f64) -> Duration {
     let length_s = length_s.clamp(1.0, 1e9);
     let unit = 10_f64.powf(length_s.log10().floor() - 1.0);

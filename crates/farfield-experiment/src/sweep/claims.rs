@@ -38,7 +38,7 @@ pub enum Side {
 pub struct EachValue {
     /// The key.
     pub key: String,
-    /// Its values, as the points have them.
+    /// The key's values, as the points have them.
     pub values: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Claim {
     /// The values of a further key, each of which it is about, on both sides; null if it is about one number.
     #[serde(default)]
     pub each: Option<EachValue>,
-    /// Where the number or the change is.
+    /// The side of the limit on which the number or the change is.
     pub side: Side,
     /// The limit: in the metric's unit, or as a change: a ratio less 1, or a difference.
     pub limit: f64,

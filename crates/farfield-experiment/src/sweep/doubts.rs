@@ -21,9 +21,9 @@ const ONE_PERCENT: f64 = -2.326_347_9;
 pub enum Doubt {
     /// Repeats that follow each other are alike: they are not independent, or something drifts.
     Dependent,
-    /// They are not normal: the mean may have a wider interval, and says less.
+    /// Repeats are not normal: the mean may have a wider interval, and says less.
     NotNormal,
-    /// They are those of several in which the server coped: in the others it did not.
+    /// Repeats are those of several in which the server coped: in the others it did not.
     Survivors,
 }
 

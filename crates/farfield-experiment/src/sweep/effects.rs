@@ -38,7 +38,7 @@ pub struct MetricEffects {
 pub struct Variation {
     /// Source of the part.
     pub from: Origin,
-    /// Its share of the sum of squares.
+    /// The source's share of the sum of squares.
     pub share: f64,
     /// Degrees of freedom.
     pub degrees: u32,

@@ -23,10 +23,10 @@ pub struct Expression {
 /// Why a text is no expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// It is too long.
+    /// The expression is too long.
     #[error("an expression has at most {LENGTH_MAX} bytes")]
     TooLong,
-    /// It has too many parentheses within one another.
+    /// The expression has too many parentheses within one another.
     #[error("`{0}` has more than {DEPTH_MAX} parentheses and signs within one another")]
     TooDeep(String),
     /// Something is not as it should be.
@@ -84,10 +84,10 @@ impl Expression {
         }
     }
 
-    /// Its value, with the numbers that `of` has for names.
+    /// The expression's value, with the numbers that `of` has for names.
     ///
     /// # Errors
-    /// Those of `of`, and that something is divided by 0.
+    /// Errors of `of`, and that something is divided by 0.
     pub fn value(&self, of: &mut dyn FnMut(&str) -> Result<f64, String>) -> Result<f64, String> {
         self.term.value(of)
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Factor {
     /// The key, such as `network.rtt`.
     pub key: String,
-    /// Its values, as they are written; effects are against the first.
+    /// The factor's values, as they are written; effects are against the first.
     pub levels: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub enum FactorError {
     OneLevel {
         /// The key.
         key: String,
-        /// Its value.
+        /// The key's value.
         value: String,
     },
     /// A value is there twice.

@@ -102,7 +102,7 @@ pub struct Course {
 pub struct LengthReport {
     /// The measured part of the runs that count.
     pub measured_ns: u64,
-    /// Their warm-up.
+    /// The warm-up of the runs that count.
     pub warm_up_ns: u64,
     /// Changes of these lengths, in order; empty where the scenario's own lengths do.
     pub changes: Vec<LengthChange>,
@@ -115,11 +115,11 @@ pub struct LengthReport {
 pub struct LengthChange {
     /// The measured part before, in nanoseconds.
     pub measured_from_ns: u64,
-    /// And after.
+    /// The measured part after, in nanoseconds.
     pub measured_to_ns: u64,
     /// The warm-up before.
     pub warm_up_from_ns: u64,
-    /// And after.
+    /// The warm-up after, in nanoseconds.
     pub warm_up_to_ns: u64,
     /// The point that needed it, in words; empty where there is one point.
     pub point: String,
@@ -169,7 +169,7 @@ impl LengthChange {
 pub(super) enum Decision {
     /// The runs are as long as they need to be.
     Enough,
-    /// They become longer, or end earlier.
+    /// The runs become longer, or end earlier.
     Longer(RunLength, String, usize),
     /// The interval cannot be had, and why.
     Refused(String),

@@ -75,9 +75,9 @@ pub struct PlannedRun {
     pub attempt: u32,
     /// The settings of its point.
     pub settings: Vec<Setting>,
-    /// Its length, where that is not its scenario's own.
+    /// The run's length, where that is not its scenario's own.
     pub length: Option<RunLength>,
-    /// Its place in the experiment.
+    /// The run's place in the experiment.
     pub design: Design,
     /// Runs that are planned so far.
     pub planned: u32,
@@ -105,7 +105,7 @@ pub struct Reading {
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointRun {
-    /// Its validity: the run counts only if it is valid.
+    /// The validity: the run counts only if it is valid.
     pub validity: Validity,
     /// A reading for each metric, in the same order in all runs.
     pub readings: Vec<Reading>,

@@ -19,7 +19,7 @@ pub enum Layout {
     Full,
     /// The first value of each factor, and each other value with the first ones of all other factors.
     OneAtATime,
-    /// Those of a list.
+    /// Points of a list.
     Listed,
 }
 

@@ -68,9 +68,9 @@ pub struct RunRecord {
     pub point: usize,
     /// Number of attempts before, which were disturbed.
     pub attempt: u32,
-    /// Its place in the experiment.
+    /// The run's place in the experiment.
     pub design: Design,
-    /// Its validity: the run counts only if it is valid.
+    /// The validity: the run counts only if it is valid.
     pub validity: Validity,
     /// A reading for each metric.
     pub readings: Vec<Reading>,
@@ -94,7 +94,7 @@ pub struct RunRecord {
 /// A point with its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointReport {
-    /// Its settings.
+    /// The point's settings.
     pub settings: Vec<Setting>,
     /// Runs that count.
     pub runs: u32,
@@ -185,12 +185,12 @@ impl RunRecord {
         matches!(self.validity, Validity::Overwhelmed { .. })
     }
 
-    /// Its reading of a metric.
+    /// The run's reading of a metric.
     pub fn reading(&self, metric: &str) -> Option<&Reading> {
         self.readings.iter().find(|reading| reading.metric == metric)
     }
 
-    /// Its number of a metric, on the scale on which changes add.
+    /// The run's number of a metric, on the scale on which changes add.
     fn number(&self, metric: &str) -> Option<f64> {
         let reading = self.reading(metric)?;
         Some(reading.scale.forth(reading.value?))

@@ -112,7 +112,7 @@ impl Folder {
         }
     }
 
-    /// That `name` is `whole`, and nothing else by now.
+    /// Fails if `name` is not `whole`, but something else by now.
     fn leads_to(&self, name: &OsStr, whole: &Folder) -> io::Result<()> {
         let own = rustix::fs::fstat(&*whole.at)?;
         let named = rustix::fs::statat(&*self.at, name, AtFlags::SYMLINK_NOFOLLOW)?;

@@ -22,7 +22,7 @@ pub struct Course {
 /// A time at one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CoursePiece {
-    /// Its length.
+    /// Length of the piece.
     pub lasts: Duration,
     /// Sessions a second.
     pub rate: f64,

@@ -21,7 +21,7 @@ pub(crate) fn deviations(ratio: f64, degrees: f64) -> f64 {
 /// Comparison of a log's dispersion with that of a process, which may follow a course.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Misfit<'a> {
-    /// Of the log.
+    /// Dispersion of the log at each scale.
     scales: &'a [ScaleDispersion],
     /// Variance over mean of the course at each scale; empty without one.
     course: &'a [f64],
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Of n values whose sums vary as the 2H-th power of their number, the variance around the mean misses
+    /// The variance around the mean of n values whose sums vary as the 2H-th power of their number misses
     /// n^(2H−2).
     #[test]
     fn a_short_log_looks_calmer() {

@@ -208,7 +208,7 @@ fn covariance(hurst: f64, k: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of a rate that deviates little, the sum over k slots varies as k²ᴴ, so that the index is
+    /// The sum over k slots of a rate that deviates little varies as k²ᴴ, so that the index is
     /// 1 + m d² s k^(2H−1).
     #[test]
     fn the_index_is_the_power_of_the_scale() {

@@ -71,13 +71,13 @@ impl StartCounts {
         Some(StartCounts { slot, series: vec![0.0; slots(covers)], ladder })
     }
 
-    /// These slots and scales with the sessions of another process, which begin at `starts` from zero on.
+    /// Slots and scales with the sessions of another process, which begin at `starts` from zero on.
     pub(crate) fn with(&self, starts: impl IntoIterator<Item = Instant>) -> StartCounts {
         let series = counts(starts, Instant::ZERO, self.slot, self.series.len());
         self.with_series(series)
     }
 
-    /// These slots and scales with other numbers.
+    /// Slots and scales with other numbers.
     pub(crate) fn with_series(&self, series: Vec<f64>) -> StartCounts {
         StartCounts { slot: self.slot, series, ladder: self.ladder.clone() }
     }

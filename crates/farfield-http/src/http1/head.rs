@@ -42,11 +42,11 @@ impl Answering {
 pub enum Framing {
     /// There is no body.
     NoBody,
-    /// It has so many bytes, possibly none.
+    /// A length in bytes, possibly 0.
     Length(u64),
-    /// It comes in chunks.
+    /// The chunked transfer coding.
     Chunked,
-    /// It lasts until the server closes the connection.
+    /// The body lasts until the server closes the connection.
     UntilClose,
 }
 
@@ -61,7 +61,7 @@ pub struct Head {
     pub persistent: bool,
     /// The body's framing.
     pub framing: Framing,
-    /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
+    /// True if the reply sets a cookie: users that keep none, or find none here, skip the fields.
     pub sets_cookie: bool,
     /// The format of its body, if the parts of that are events and no content coding hides them.
     pub events: Option<EventFormat>,
@@ -144,7 +144,7 @@ struct FramingFields {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Media {
     format: Option<EventFormat>,
-    /// It is compressed, or coded otherwise.
+    /// True if the body is compressed, or coded otherwise.
     is_coded: bool,
 }
 

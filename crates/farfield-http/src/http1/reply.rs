@@ -76,7 +76,7 @@ pub struct ReplyReader {
     /// Bytes since the reply began or, if later, since the last byte of body: what `Limits::head_bytes`
     /// limits.
     bodiless_bytes: u32,
-    /// Of the last head, interim or final; 0 before the first.
+    /// Status of the last head, interim or final; 0 if none has come.
     status: u16,
     persistent: bool,
 }

@@ -35,7 +35,7 @@ pub struct Settings {
     pub header_table_bytes: u32,
     /// Bytes of body that a server may send on each stream before it is allowed more; 1 to 2^31-1.
     pub stream_window_bytes: u32,
-    /// Such bytes on all streams together; from 65,535, which is where each connection begins.
+    /// Bytes of body on all streams together; from 65,535, which is where each connection begins.
     pub connection_window_bytes: u32,
     /// The largest payload of a frame that may come, 2^14 to 2^24-1 bytes.
     pub frame_bytes: u32,

@@ -78,9 +78,9 @@ impl Flaw {
 #[derive(Debug)]
 struct CachedHead {
     coding: BlockCoding,
-    /// Its mark, which no other block has.
+    /// Mark of the block, which no other block has.
     mark: u64,
-    /// It inserts entries into tables.
+    /// True if the block inserts entries into tables.
     inserts: bool,
     section: Section,
     limits: Limits,
@@ -244,7 +244,7 @@ struct Collector<'a> {
     coding: BlockCoding,
     /// The first thing that is wrong. What follows is decoded nevertheless, but not kept.
     wrong: Option<Malformed>,
-    /// Its detail.
+    /// Detail of the first flaw.
     flaw: Option<Box<Detail>>,
 }
 

@@ -36,7 +36,7 @@ pub struct ServerSettings {
     pub streams_max: u32,
     /// Bytes of body that a client may send on each stream before it is allowed more; 1 to 2^31-1.
     pub stream_window_bytes: u32,
-    /// Such bytes on all streams together; from 65,535, which is where each connection begins.
+    /// Bytes of body on all streams together; from 65,535, which is where each connection begins.
     pub connection_window_bytes: u32,
     /// The longest payload of a DATA frame that it sends.
     pub data_bytes: u32,
@@ -45,7 +45,7 @@ pub struct ServerSettings {
 }
 
 impl Default for ServerSettings {
-    /// Those of nginx: 128 streams, DATA of 8 KiB, windows of 64 KiB and of all that there can be.
+    /// Settings of nginx: 128 streams, DATA of 8 KiB, windows of 64 KiB and of all that there can be.
     fn default() -> ServerSettings {
         ServerSettings {
             streams_max: 128,

@@ -17,7 +17,7 @@ pub(super) struct Stream {
     pub unsent: Bytes,
     pub send: SendWindow,
     pub receive: ReceiveWindow,
-    /// Of the last head, interim or final; 0 before the first.
+    /// Status of the last head, interim or final; 0 if none has come.
     pub status: u16,
     /// The final head has come.
     pub in_body: bool,

@@ -65,7 +65,7 @@ pub struct Connection {
     /// The server's unidirectional streams.
     opened: SmallVec<[(StreamId, Reader); 4]>,
     settings: PeerSettings,
-    /// Of requests whose reply is not over, in the order of their numbers.
+    /// Requests whose reply is not over, in the order of their numbers.
     requests: Vec<PendingRequest>,
     /// The stream of the next request, where the server allows one.
     spare: Option<StreamId>,
@@ -80,7 +80,7 @@ pub struct Connection {
     reading: Option<(StreamId, Bytes)>,
     /// The stream of the server's last GOAWAY: requests from there on are not processed.
     going_away: Option<u64>,
-    /// Its first GOAWAY is still to be reported.
+    /// True while the server's first GOAWAY is still to be reported.
     goes_away: bool,
     /// Bytes on the server's own streams that led to nothing, less what events of requests earned.
     useless_bytes: u64,
@@ -94,7 +94,7 @@ pub struct Connection {
 #[derive(Debug)]
 struct PendingRequest {
     number: u32,
-    /// Its bytes that are still to be written.
+    /// Bytes of the request that are still to be written.
     unsent: [Bytes; 2],
     /// All of it, of one that went within the handshake, as long as the server may pass over it.
     early: Option<Box<[Bytes; 2]>>,
@@ -104,12 +104,12 @@ struct PendingRequest {
 /// The reader of a stream of the server's.
 #[derive(Debug)]
 enum Reader {
-    /// Its type is on its way.
+    /// The type of the stream is on its way.
     Unknown(ServerStream),
     Control(Box<ControlStream>),
     Encoder(EncoderStream),
     Decoder(DecoderStream),
-    /// Its bytes are thrown away.
+    /// The stream's bytes are thrown away.
     Ignored,
 }
 

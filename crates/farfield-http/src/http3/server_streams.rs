@@ -6,18 +6,18 @@ use super::varint::Varint;
 /// The purpose of a server's unidirectional stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Its bytes go to a [`ControlStream`](super::ControlStream).
+    /// Control stream, for a [`ControlStream`](super::ControlStream).
     Control,
-    /// Its bytes go to a [`qpack::EncoderStream`](super::qpack::EncoderStream).
+    /// QPACK encoder stream, for a [`qpack::EncoderStream`](super::qpack::EncoderStream).
     QpackEncoder,
-    /// Its bytes go to a [`qpack::DecoderStream`](super::qpack::DecoderStream).
+    /// QPACK decoder stream, for a [`qpack::DecoderStream`](super::qpack::DecoderStream).
     QpackDecoder,
     /// An extension's, or one reserved to exercise this case (RFC 9114, 6.2.3): its bytes are thrown away.
     Unknown,
 }
 
 impl Role {
-    /// Of each critical role, its bit.
+    /// The bit of a critical role in a set; 0 for others.
     const fn bit(self) -> u8 {
         match self {
             Role::Control => 1,

@@ -75,7 +75,7 @@ pub(crate) enum StreamData {
     Bytes(Bytes),
     /// Nothing yet.
     Nothing,
-    /// Its end.
+    /// The stream's end.
     End,
     /// The server ended it early with this code.
     Reset(u64),
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// It is `now`, on the library's clock.
+    /// Advances the connection's time to `now`, and returns it on the library's clock.
     pub(super) fn advance(&mut self, now: Instant) -> std::time::Instant {
         self.latest = self.latest.max(now);
         self.began + std::time::Duration::from_nanos(self.latest.as_ns())

@@ -56,7 +56,7 @@ impl Default for FloodWatch {
 }
 
 impl FloodWatch {
-    /// One more datagram came: whether it is time to look.
+    /// Counts a datagram that came. True if it is time to look.
     pub fn is_due(&mut self) -> bool {
         self.datagrams = (self.datagrams + 1) % DATAGRAMS;
         self.datagrams == 0

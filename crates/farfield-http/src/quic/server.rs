@@ -52,9 +52,9 @@ pub struct Server {
 pub enum Arrival {
     /// The first of a connection.
     New(Box<Connection>),
-    /// One of the connection with this number, to be [handed over](Server::hand_over).
+    /// A datagram of the connection with this number, to be [handed over](Server::hand_over).
     Of(usize, Datagram),
-    /// One that is answered without a connection: the answer is in the buffer.
+    /// A datagram that is answered without a connection: the answer is in the buffer.
     Answered,
     /// Nothing that a server has an answer to.
     Nothing,

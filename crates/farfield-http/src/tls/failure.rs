@@ -170,18 +170,18 @@ pub(crate) fn detail_of(error: &Error) -> Detail {
     }
 }
 
-/// Of a certificate that was valid until some time ago.
+/// Rule broken by a certificate that was valid until some time ago.
 pub const EXPIRED: Rule = Rule::new("the certificate has expired", "RFC 5280 §4.1.2.5");
-/// Of a certificate that will be valid.
+/// Rule broken by a certificate that will be valid.
 pub const NOT_VALID_YET: Rule = Rule::new("the certificate is not valid yet", "RFC 5280 §4.1.2.5");
-/// Of a certificate whose issuers are none that are trusted.
+/// Rule broken by a certificate whose issuers are none that are trusted.
 pub const NO_TRUSTED_ROOT: Rule = Rule::new("the certificate leads to no trusted root", "RFC 5280 §6.1");
-/// Of a certificate that was not signed by the issuer of the name that it has.
+/// Rule broken by a certificate that was not signed by the issuer of the name that it has.
 pub const BAD_SIGNATURE: Rule = Rule::new("a certificate's signature is wrong", "RFC 5280 §6.1.3");
-/// Of a certificate with another key than those that are pinned.
+/// Rule broken by a certificate with another key than those that are pinned.
 pub const NO_PIN: Rule = Rule::new("the certificate's key is none of `tls.pins`", "");
 
-/// Of a certificate that is a CA's, as one is that `openssl req -x509` makes: it has no issuer but itself.
+/// Rule broken by a CA's certificate, as `openssl req -x509` makes one: it has no issuer but itself.
 pub const OF_A_CA: Rule = Rule::new("the certificate is that of a CA", "RFC 5280 §4.2.1.9");
 
 /// The rule that a certificate does not keep to.

@@ -17,7 +17,7 @@ impl Group {
     /// All groups, in the order in which they are offered by default.
     pub const ALL: [Group; 4] = [Group::X25519, Group::Secp256r1, Group::Secp384r1, Group::X25519MlKem768];
 
-    /// Its number in IANA's registry of supported groups.
+    /// Number of the group in IANA's registry of supported groups.
     pub const fn number(self) -> u16 {
         match self {
             Group::X25519 => 0x001d,

@@ -55,7 +55,7 @@ pub struct Terms {
     pub certificates: Vec<u32>,
     /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session, of TLS 1.2 neither.
     pub tickets: u32,
-    /// Its tickets of TLS 1.3 allow early data.
+    /// True if tickets of TLS 1.3 allow early data.
     pub early_data: bool,
     /// A worker's time for a full handshake.
     pub full: Duration,

@@ -36,7 +36,7 @@ pub struct Message {
     pub bytes: u64,
     /// Bytes of its frames, heads and payloads.
     pub wire_bytes: u64,
-    /// It is text, and not bytes.
+    /// True if the message is text, and not bytes.
     pub is_text: bool,
 }
 

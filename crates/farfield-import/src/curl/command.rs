@@ -46,7 +46,7 @@ pub struct Common {
     pub resolve: Vec<String>,
     pub proxy: Option<String>,
     pub proxy_user: Option<String>,
-    /// As a scenario has it: an abstract one begins with `@`.
+    /// The socket's path as a scenario has it: an abstract one begins with `@`.
     pub unix_socket: Option<String>,
     pub time_max: Option<String>,
     pub certificate: Option<String>,

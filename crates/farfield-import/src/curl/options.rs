@@ -42,7 +42,7 @@ pub enum Effect {
     GlobOff,
     PathAsIs,
     Next,
-    /// It is about curl's output, or what is done afterwards.
+    /// The option is about curl's output, or what is done afterwards.
     NoMatter,
     /// The request is another without it.
     Differs(&'static str),

@@ -22,13 +22,13 @@ const DEFAULTS_MAX: u32 = 8;
 /// A command.
 #[derive(Debug, Default, PartialEq)]
 pub struct Command {
-    /// Its first line, from 1.
+    /// The command's first line, from 1.
     pub line: usize,
-    /// Its words, the program first.
+    /// The command's words, the program first.
     pub words: Vec<String>,
     /// Part of a shell that it needs and that is not there.
     pub problem: Option<&'static str>,
-    /// It was ended by a `&` outside of quotes.
+    /// The command was ended by a `&` outside of quotes.
     pub ampersand: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct SamplerState {
     pub server: Option<Url>,
     pub state: DraftState,
     pub differs: Vec<&'static str>,
-    /// It follows redirects.
+    /// The sampler follows redirects.
     pub follows: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of a new example.
+    /// The budget of a new example.
     pub fn new() -> Budget {
         let bytes = Rc::new(Cell::new(BYTES_MAX));
         Budget { schemas: Rc::new(Cell::new(SCHEMAS_MAX)), bytes, levels: LEVELS_MAX }

@@ -24,7 +24,7 @@ pub struct Parameters {
     pub optional: u64,
 }
 
-/// Those of an operation, with those of its path.
+/// Reads the parameters of an operation, with those of its path.
 pub fn read(
     document: &Document,
     item: &Node,

@@ -90,14 +90,14 @@ impl NoInterval {
         NoInterval { reason, needs_ns: None }
     }
 
-    /// Of `count` requests, worth `worth` independent ones, where `least` independent ones are needed.
+    /// Reason for `count` requests, worth `worth` independent ones, where `least` such are needed.
     fn beside(count: f64, worth: f64, least: f64, lasted: Duration) -> NoInterval {
         let reason = if count < least { NoIntervalReason::TooFew } else { NoIntervalReason::TooCorrelated };
         let needs_ns = (worth > 0.0).then(|| two_digits_up(lasted.as_ns() as f64 * least / worth));
         NoInterval { reason, needs_ns }
     }
 
-    /// Of a run that must last so long for its sessions.
+    /// Reason for a run that must last `needs_ns` for its sessions.
     pub(super) fn beside_sessions(needs_ns: u64) -> NoInterval {
         NoInterval {
             reason: NoIntervalReason::TooFewSessions,
@@ -119,13 +119,13 @@ pub(super) struct ResidualSeries {
 }
 
 impl ResidualSeries {
-    /// Of the counts of events.
+    /// Residuals of the counts of events.
     pub fn of_counts(counts: &[f64], span: BatchSpan) -> Result<ResidualSeries, NoInterval> {
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         ResidualSeries::of(counts.iter().map(|count| count - mean).collect(), span)
     }
 
-    /// Of the residuals of the ratio of two sums over batches.
+    /// Residuals of the ratio of two sums over batches.
     fn of_ratio(above: &[f64], below: &[f64], span: BatchSpan) -> Result<ResidualSeries, NoInterval> {
         let sum: f64 = below.iter().sum();
         let ratio = if sum > 0.0 { above.iter().sum::<f64>() / sum } else { 0.0 };
@@ -147,7 +147,7 @@ impl ResidualSeries {
         spectrum::variance_per_value(&self.residuals).unwrap_or(0.0) * self.span.lasted_batches
     }
 
-    /// That variance if the series were autoregressive of first order: less exact, and far steadier.
+    /// The variance if the series were autoregressive of first order: less exact, and far steadier.
     fn variance_by_neighbours(&self) -> f64 {
         let squares: f64 = self.residuals.iter().map(|residual| residual * residual).sum();
         if squares == 0.0 {

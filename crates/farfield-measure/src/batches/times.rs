@@ -27,7 +27,7 @@ pub struct TimeBatches {
     joined: u32,
     /// By the index of a bin, its place in `bins`.
     places: Vec<u16>,
-    /// Those that hold anything, by ascending index.
+    /// Bins that hold anything, by ascending index.
     bins: Vec<Bin>,
     /// Sum of the times of each batch in nanoseconds.
     sums_ns: Vec<u64>,

@@ -329,7 +329,7 @@ fn the_generator_itself_comes_first() {
     check(&scene, &[(BottleneckCause::Cpu, 2, "")]);
 }
 
-/// One reading, or two, are a start or a collection of garbage.
+/// A cause in one reading, or two, is a start or a collection of garbage.
 #[test]
 fn a_moment_is_no_bottleneck() {
     let moments = Scene::well()

@@ -72,8 +72,8 @@ pub struct ProgramStats {
     pub command: Option<String>,
     /// The file in the run directory with what it printed, where that is kept.
     pub log: Option<String>,
-    /// Its exit code, or 128 and the number of the signal that ended it; `None` if it ran until the run was
-    /// over, and was ended then.
+    /// Exit code of the program, or 128 and the number of the signal that ended it; `None` if it ran until
+    /// the run was over, and was ended then.
     pub code: Option<u8>,
     /// End of the program, since the start of the run.
     pub ended: Option<Duration>,
@@ -85,12 +85,12 @@ pub struct ProgramStats {
     pub refused: u64,
     /// Lateness of the packets that came to it, against their intended instants.
     pub lateness: Histogram,
-    /// Its interface vanished during the run.
+    /// True if the program's interface vanished during the run.
     pub cut_off: bool,
 }
 
 impl ProgramStats {
-    /// Its command, or what it is, for a reader.
+    /// The command, or `the shell`, for a reader.
     pub fn name(&self) -> &str {
         self.command.as_deref().unwrap_or("the shell")
     }

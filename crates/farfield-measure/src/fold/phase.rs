@@ -22,7 +22,7 @@ farfield_base::mergeable! {
         pub sent: u64,
         /// Replies that came as a whole, whatever their status.
         pub completed: u64,
-        /// Of those, replies with success.
+        /// Whole replies with success.
         pub succeeded: u64,
         /// Requests that ended, with success or without.
         pub ended: u64,
@@ -51,7 +51,7 @@ farfield_base::mergeable! {
         pub statuses: StatusCounts,
         /// Requests due in this part for which the client acted at all.
         pub begun: u64,
-        /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
+        /// Successful requests due in this part whose reply sends the user elsewhere.
         pub redirects: u64,
         /// Events in this phase.
         pub events: EventCounts,

@@ -29,7 +29,7 @@ pub const PROCESSES: &str = "processes";
 pub const DESCRIPTORS: &str = "descriptors";
 /// The most descriptors that a process may have open (its soft limit).
 pub const DESCRIPTORS_LIMIT: &str = "descriptors_limit";
-/// Of all processes of a tier, the largest share of its descriptors that one has open.
+/// The largest share of its descriptors that a process of a tier has open.
 pub const DESCRIPTORS_SHARE_MAX: &str = "descriptors_share_max";
 /// Context switches of threads that waited for something.
 pub const SWITCHES_VOLUNTARY: &str = "context_switches_voluntary_per_s";
@@ -54,7 +54,7 @@ pub const TCP_MEMORY_PRESSURES: &str = "tcp_memory_pressures_per_s";
 
 /// Datagrams dropped because the receive buffer of their socket was full (`Udp: RcvbufErrors`).
 pub const UDP_BUFFER_ERRORS: &str = "udp_receive_buffer_errors_per_s";
-/// Those of IPv6 (`Udp6RcvbufErrors`).
+/// Datagrams of IPv6 dropped because a receive buffer was full (`Udp6RcvbufErrors`).
 pub const UDP6_BUFFER_ERRORS: &str = "udp6_receive_buffer_errors_per_s";
 
 /// Processor time of the thread that reads all of this, exactly, in processors.

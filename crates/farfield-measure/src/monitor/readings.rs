@@ -91,8 +91,8 @@ impl PreviousReading {
     }
 }
 
-/// Of each reading: second, instant, number of values, and for each its series, as the distance from the one
-/// behind the series before, and its bits.
+/// Encodes each reading: second, instant, number of values, and for each its series, as the distance from
+/// that of the preceding one, and its bits.
 fn encode(readings: &[Arc<MonitorReading>]) -> Arc<[u8]> {
     let mut bytes = Vec::new();
     let mut before = PreviousReading::default();

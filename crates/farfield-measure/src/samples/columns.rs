@@ -9,11 +9,11 @@ use farfield_base::Sample;
 /// One value of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
-    /// It was not recorded, or did not happen.
+    /// A value that was not recorded, or did not happen.
     Null,
     /// A number in the unit of the column.
     Number(i64),
-    /// One of a fixed set of names, of lower-case letters, digits and hyphens.
+    /// A name of a fixed set, of lower-case letters, digits and hyphens.
     Name(&'static str),
 }
 

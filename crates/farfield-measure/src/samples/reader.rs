@@ -35,16 +35,16 @@ pub enum SamplesError {
     /// There is no footer of a samples file in it.
     #[error("this is no samples file: it has no footer with farfield's columns")]
     NoFooter,
-    /// It was written by a later version of farfield.
+    /// The file was written by a later version of farfield.
     #[error("its samples are of version {found}, and this farfield reads up to {VERSION}; use a newer one")]
     Newer {
         /// The file's version.
         found: String,
     },
-    /// Its footer points to where no rows can be.
+    /// The footer points to where no rows can be.
     #[error("its footer points outside of the file")]
     OutOfFile,
-    /// Its footer lacks an entry or has one that makes no sense.
+    /// The footer lacks an entry or has one that makes no sense.
     #[error("its footer has no usable `{key}`")]
     Entry {
         /// The entry's key.
@@ -64,10 +64,10 @@ pub enum SamplesError {
         /// The column.
         column: String,
     },
-    /// Its pages are damaged.
+    /// The file's pages are damaged.
     #[error("its pages are damaged")]
     Pages,
-    /// It claims more than its reader is let hold.
+    /// The file claims more than its reader is let hold.
     #[error(transparent)]
     OutOfBounds(#[from] OutOfBounds),
     /// The bytes are not Parquet as they should be.

@@ -277,7 +277,7 @@ struct Watched {
     /// The fewest rows and the most that a reader may find: those of the last checkpoint, or of the one
     /// under way.
     rows: Rc<Cell<(u64, u64)>>,
-    /// Its first footer is there.
+    /// True once the first footer is there.
     begun: bool,
     looked: u64,
 }

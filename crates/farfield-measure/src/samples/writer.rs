@@ -85,7 +85,7 @@ pub struct ClosedSamples<F> {
     pub kept: u64,
     /// Samples not in it, by [`Keep`], by the budget or for an error.
     pub left_out: u64,
-    /// Its length.
+    /// Length of the file.
     pub bytes: Bytes,
 }
 

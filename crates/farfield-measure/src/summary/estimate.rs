@@ -22,7 +22,7 @@ pub struct EstimatedTime {
 pub struct EstimatedQuantile {
     /// Name, such as "p99.9".
     pub name: String,
-    /// Its value.
+    /// Value of the percentile.
     #[serde(flatten)]
     pub time: EstimatedTime,
 }
@@ -40,7 +40,7 @@ pub struct EstimateSummary {
 }
 
 impl EstimateSummary {
-    /// Of all times of `part`.
+    /// Estimates of all times of `part`.
     pub(super) fn of_all(part: &PhaseStats, pause: &dyn Fn()) -> Timings<Option<EstimateSummary>> {
         part.censored.map_timed(|timing, ages| {
             pause();

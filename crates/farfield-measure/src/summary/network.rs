@@ -73,8 +73,8 @@ pub struct ProgramSummary {
     pub command: Option<String>,
     /// The file in the run directory with what it printed; null where that is not kept.
     pub log: Option<String>,
-    /// Its exit code, or 128 and the number of the signal that ended it; null if it ran until the run was
-    /// over, and was ended then.
+    /// Exit code of the program, or 128 and the number of the signal that ended it; null if it ran until the
+    /// run was over, and was ended then.
     pub code: Option<u8>,
     /// End of the program, since the start of the run; null if it ran until the run was over.
     pub ended_ns: Option<u64>,
@@ -86,7 +86,7 @@ pub struct ProgramSummary {
     pub refused: u64,
     /// Lateness of the packets that came to it; null if none did.
     pub lateness: Option<TimingSummary>,
-    /// Its interface vanished during the run.
+    /// True if the program's interface vanished during the run.
     pub cut_off: bool,
 }
 

@@ -82,7 +82,7 @@ pub struct Rates {
     /// The 95 % confidence interval of the rate of whole replies; null if there is none, as in a summary by
     /// an older farfield.
     pub completed_interval_per_s: Option<[f64; 2]>,
-    /// Of those, replies with success.
+    /// Whole replies with success.
     pub succeeded_per_s: f64,
     /// The 95 % confidence interval of the rate of success; null if there is none.
     pub succeeded_interval_per_s: Option<[f64; 2]>,
@@ -175,10 +175,10 @@ impl<'de> Deserialize<'de> for Rates {
 pub struct PartSummary {
     /// Requests due in this part.
     pub requests: u64,
-    /// Of those, requests for which the client acted at all.
+    /// Requests due for which the client acted at all.
     pub begun: u64,
-    /// Of those, the share that went wrong, those among them that were unfinished at the end of the run;
-    /// null if there were none. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
+    /// Share of requests that went wrong, those among them that were unfinished at the end of the run; null
+    /// without requests. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
     pub error_share: Option<f64>,
     /// The 95 % confidence interval of the error share; null if there is none.
     #[serde(default)]
@@ -190,8 +190,8 @@ pub struct PartSummary {
     pub rates: Option<Rates>,
     /// The times of successful requests, and of all connections; null where none was measured.
     pub times: Timings<Option<TimingSummary>>,
-    /// These times, estimated with the requests that were given up or still open at the end of the run
-    /// (Kaplan and Meier 1958); null for a time without censored values.
+    /// The times, estimated with the requests that were given up or still open at the end of the run (Kaplan
+    /// and Meier 1958); null for a time without censored values.
     #[serde(default)]
     pub estimates: Timings<Option<EstimateSummary>>,
     /// Ages, from due to the end of the run, of the requests that were still open then; null if
@@ -212,7 +212,7 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    /// Of a part that is `measured`; with intervals if the run `ended`.
+    /// Summary of a part that is `measured`; with intervals if the run `ended`.
     pub(super) fn of(
         part: &PhaseStats,
         measured: MeasuredPart,
@@ -272,13 +272,13 @@ impl PartSummary {
 /// The steady part of one class of clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassSummary {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// Its part of all requests that were due; null if none was.
+    /// Share of the class in all requests that were due; null if none was.
     pub share: Option<f64>,
-    /// Its measurements.
+    /// Measurements of the class.
     pub steady: PartSummary,
-    /// Its pages of the measured part; null if pages are not tracked.
+    /// Pages of the class in the measured part; null if pages are not tracked.
     #[serde(default)]
     pub pages: Option<PagesSummary>,
 }
@@ -306,15 +306,15 @@ impl ClassSummary {
 /// The measured part of one flow of users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Its part of all requests that were due; null if none was.
+    /// Share of the flow in all requests that were due; null if none was.
     pub share: Option<f64>,
     /// The number of the first of its requests in samples.
     pub first_request: u32,
     /// The number of its requests that are distinguished.
     pub requests: u32,
-    /// Its measurements.
+    /// Measurements of the flow.
     pub steady: PartSummary,
 }
 
@@ -340,13 +340,13 @@ impl FlowSummary {
 /// The measured part of one host that users ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostSummary {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its scheme, name or address, and port.
+    /// Scheme, name or address, and port.
     pub url: String,
-    /// Its part of all requests that were due; null if none was.
+    /// Share of the host in all requests that were due; null if none was.
     pub share: Option<f64>,
-    /// Its measurements.
+    /// Measurements of the host.
     pub steady: PartSummary,
 }
 
@@ -371,15 +371,15 @@ impl HostSummary {
 /// A stage of the load, as far as it lies in the measured part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageSummary {
-    /// Its name.
+    /// Name of the stage.
     pub name: String,
     /// The course of the load in it, in words: "0 to 100 users".
     pub course: String,
-    /// Its begin, on the run's clock.
+    /// Begin of the stage, on the run's clock.
     pub from_ns: u64,
-    /// Its end.
+    /// End of the stage, on the run's clock.
     pub to_ns: u64,
-    /// Its measurements.
+    /// Measurements of the stage.
     pub steady: PartSummary,
 }
 
@@ -438,17 +438,17 @@ impl PagesSummary {
 /// led to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateSummary {
-    /// Its name.
+    /// Name of the state.
     pub name: String,
     /// Requests due.
     pub requests: u64,
-    /// Those a second; null in a summary by an older farfield, and of a part that took no time.
+    /// Requests due a second; null in a summary by an older farfield, and of a part that took no time.
     #[serde(default)]
     pub requests_per_s: Option<f64>,
     /// The 95 % confidence interval of that rate; null if there is none.
     #[serde(default)]
     pub requests_interval_per_s: Option<[f64; 2]>,
-    /// Of those, the share that went wrong, as in the whole of the part; null if there were none.
+    /// Share of requests that went wrong, as in the whole of the part; null without requests.
     pub error_share: Option<f64>,
     /// The 95 % confidence interval of the error share; null if there is none.
     #[serde(default)]

@@ -14,7 +14,7 @@ pub struct PathSummary {
     pub path: String,
     /// Requests due.
     pub requests: u64,
-    /// Of those, the share that went wrong, as in the whole of the part; null if there were none.
+    /// Share of requests that went wrong, as in the whole of the part; null without requests.
     pub error_share: Option<f64>,
     /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,

@@ -182,7 +182,7 @@ fn redirects_that_nobody_follows_are_warned_of() {
     assert_eq!(warned(&followed), None);
 }
 
-/// Of 1,000 requests, 9 that found their connection closed are what persistent connections do.
+/// Persistent connections that 9 of 1,000 requests find closed are nothing unusual.
 #[test]
 fn many_requests_that_were_sent_again_are_warned_of() {
     let (fold, mut stats) = good_run();

@@ -16,7 +16,7 @@ pub(crate) const QUANTILES: [Quantile; 6] =
 pub struct QuantileSummary {
     /// Name, such as "p99.9".
     pub name: String,
-    /// Its value, above the true one by less than 0.1 %.
+    /// Value of the percentile, above the true one by less than 0.1 %.
     pub value_ns: u64,
     /// The 95 % confidence interval, which allows for correlated requests; null if there is none.
     pub interval_ns: Option<[u64; 2]>,
@@ -26,7 +26,7 @@ pub struct QuantileSummary {
     pub no_interval: Option<NoInterval>,
 }
 
-/// One of the five times, or of the generator's own.
+/// Statistics of one of the five times, or of one of the generator's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingSummary {
     /// Number of values.

@@ -30,8 +30,8 @@ impl Threshold {
         if timing != Timing::EventGap && beyond > 0.0 { (1.0 / beyond).round() as u64 } else { 1 }
     }
 
-    /// Of a percentile that is limited from above; those that timed out or had not ended count by their ages,
-    /// as in the percentile.
+    /// Share of times beyond the limit of a percentile that is limited from above; requests that timed out or
+    /// had not ended count by their ages, as in the percentile.
     pub(super) fn beyond_share(&self, fold: &Fold) -> Option<f64> {
         let Metric::Time(Statistic::Quantile(_), timing) = self.metric else { return None };
         let limit = Duration::from_ns(self.limit as u64);

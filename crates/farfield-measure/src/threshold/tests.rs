@@ -45,7 +45,7 @@ fn measures_what_it_names() {
     check("dropped<1", 0.0, LimitUnit::Count);
 }
 
-/// Of 98 times from 3 to 100 ms: one timed out, and would have been one of the longest.
+/// The 98 times are from 3 to 100 ms: one timed out, and would have been one of the longest.
 #[test]
 fn the_share_beyond_a_percentiles_limit_is_counted() {
     let beyond = |text: &str| result(text).beyond_share;
@@ -80,7 +80,7 @@ fn a_class_is_measured_alone() {
     assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").scope(), Some("dsl"));
 }
 
-/// Of a state, requests that timed out count by their ages, as they do of the whole.
+/// Requests of a state that timed out count by their ages, as they do of the whole.
 #[test]
 fn a_state_is_measured_alone() {
     let names = ["home", "login", "never"].map(str::to_owned).to_vec();

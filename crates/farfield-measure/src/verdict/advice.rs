@@ -111,7 +111,7 @@ impl RunView<'_> {
         format!(", in second {}", stretches.join(", "))
     }
 
-    /// Of a worker that was late with its own work: all through the run, or in bursts.
+    /// Note and advice on a worker that was late with its own work: all through the run, or in bursts.
     fn own_work(&self) -> (String, String) {
         if self.busiest().is_some_and(|busiest| busiest.computing() > FULL) {
             return ("late with its own work".to_owned(), self.keep_up());

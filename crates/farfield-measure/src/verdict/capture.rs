@@ -11,9 +11,9 @@ const WHAT: &str = "The samples agree with the packets that were captured.";
 /// Samples compared with packets, as far as the verdict is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureAgreement {
-    /// They agree.
+    /// Samples and packets agree.
     Agrees,
-    /// They disagree.
+    /// Samples and packets disagree.
     Disagrees {
         /// Number of disagreements.
         findings: u64,
@@ -25,7 +25,7 @@ pub enum CaptureAgreement {
         /// farfield are.
         only_late: bool,
     },
-    /// It could not be found out.
+    /// The agreement could not be found out.
     Unknown {
         /// Why.
         why: String,

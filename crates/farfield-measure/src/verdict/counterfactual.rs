@@ -59,7 +59,7 @@ pub struct Blame {
 pub struct CauseFinding {
     /// The failed check.
     pub check: String,
-    /// Its causes, the largest first; empty if nothing that was measured explains it.
+    /// Causes of the failure, the largest first; empty if nothing that was measured explains it.
     pub causes: Vec<Blame>,
     /// The largest of what was measured, where all of it is too little.
     pub too_little: Option<Blame>,
@@ -200,15 +200,15 @@ fn fullest(run: &RunView<'_>) -> f64 {
 
 /// By how much a failed check is beyond its limit, in a unit of its own.
 enum Excess<'a> {
-    /// Of times of which one in a hundred may be beyond a limit, as many more are.
+    /// Times beyond a limit, more than one in a hundred.
     Late { times: &'a Histogram, limit: Duration, late: f64, over: f64 },
-    /// As that, of turns, which a loss makes longer by itself.
+    /// Turns beyond a limit, more than one in a hundred; a loss makes a turn longer by itself.
     Turns { times: &'a Histogram, limit: Duration, late: f64, over: f64 },
     /// A worker is busy for so much more of its time.
     Busy(f64),
     /// A stall, in seconds, of this worker, and how much of that is too long.
     Stall { worker: &'a WorkerStats, stall_s: f64, over_s: f64 },
-    /// Of so many arrivals, as many more than may be were not begun.
+    /// Arrivals that were not begun, more of those `scheduled` than may be.
     Missed { scheduled: f64, missed: f64, over: f64 },
     /// The gateway lost packets, which nobody counts by cause.
     Overruns,

@@ -108,7 +108,7 @@ impl Default for VerdictLimits {
 /// A limit that is not the default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedLimit {
-    /// Its key in the scenario's `[verdict]`.
+    /// Key in the scenario's `[verdict]`.
     pub key: String,
     /// The scenario's value, in a scenario's notation.
     pub value: String,

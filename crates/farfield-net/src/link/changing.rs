@@ -57,7 +57,7 @@ pub struct LinkChangeSpec {
 /// A change of a link at an instant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkChange {
-    /// Its begin.
+    /// The instant at which the change begins.
     pub at: Instant,
     /// The time in which the new values are come to along a straight line; zero for a step.
     pub over: Duration,
@@ -71,7 +71,7 @@ pub struct LinkChange {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}")]
 pub struct ChangeError {
-    /// Its place among the changes.
+    /// The change's place among the changes.
     pub nth: usize,
     /// The key of the quantity.
     pub key: &'static str,

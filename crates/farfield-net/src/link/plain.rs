@@ -20,10 +20,10 @@ pub struct PlainLink {
     busy_until: Instant,
     owed: u64,
     waiting: QueuedPackets,
-    /// Of the one that waits, or waited last: how long before `busy_until` it starts to leave. Of several,
-    /// the index of their backlog in the pool.
+    /// The time by which the packet that waits, or waited last, starts to leave before `busy_until`; of
+    /// several packets, the index of their backlog in the pool.
     lead_ns_or_backlog: u32,
-    /// Of the one that waits, with the link's overhead.
+    /// Size of the packet that waits, with the link's overhead.
     size: u32,
 }
 

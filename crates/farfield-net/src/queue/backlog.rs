@@ -31,13 +31,13 @@ impl Backlog {
         self.bytes = 0;
     }
 
-    /// One more waits until `start`.
+    /// Adds a packet that waits until `start`.
     pub fn push(&mut self, start: Instant, bytes: u32) {
         self.waiting.push_back((start, bytes));
         self.bytes += u64::from(bytes);
     }
 
-    /// One went by without waiting, at `now`.
+    /// Notes a packet that went by without waiting, at `now`.
     pub fn passed(&mut self, now: Instant) {
         self.emptied_at = now;
     }

@@ -54,7 +54,7 @@ impl Codel {
         (self.waiting.len() as u64, self.bytes)
     }
 
-    /// One more waits.
+    /// Adds a packet that waits.
     pub fn push(&mut self, packet: Waiting) {
         self.bytes += u64::from(packet.bytes);
         self.waiting.push_back(packet);

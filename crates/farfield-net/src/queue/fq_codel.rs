@@ -100,7 +100,7 @@ impl FqCodel {
         self.left_at
     }
 
-    /// One more waits, of a flow with this hash.
+    /// Adds a packet that waits, of a flow with this hash.
     pub fn push(&mut self, hash: u32, packet: Waiting, parameters: &Parameters) {
         let number = ((u64::from(hash) * u64::from(parameters.queues)) >> 32) as u16;
         let slot = self.slot_of(number, packet.came, parameters);
@@ -231,7 +231,7 @@ impl FqCodel {
 }
 
 impl FlowPackets {
-    /// One more waits.
+    /// Adds a packet that waits.
     fn append(&mut self, packet: Waiting, pool: &mut PacketPool) {
         let at = pool.put(packet);
         match self.head {

@@ -114,18 +114,18 @@ impl Pie {
         parameters.ecn && self.drop_prob < MARKED_BELOW
     }
 
-    /// One was dropped, for whichever cause, or marked.
+    /// Notes a packet that was dropped, for whichever cause, or marked.
     pub fn dropped(&mut self) {
         self.accu_prob = 0.0;
     }
 
-    /// One more waits from `came` until `start`.
+    /// Adds a packet that waits from `came` until `start`.
     pub fn push(&mut self, start: Instant, came: Instant, bytes: u32) {
         self.waiting.push_back(PieDeparture { start, came, bytes });
         self.bytes += u64::from(bytes);
     }
 
-    /// One went by without waiting.
+    /// Notes a packet that went by without waiting.
     pub fn passed(&mut self) {
         self.current_qdelay = Duration::ZERO;
     }

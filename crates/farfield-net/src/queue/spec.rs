@@ -154,7 +154,7 @@ fn papers_weight() -> f64 {
     0.002
 }
 
-/// As in ns-2's RED.
+/// The mean packet of ns-2's RED.
 fn mean_packet() -> u64 {
     500
 }
@@ -163,7 +163,7 @@ fn gentle() -> bool {
     true
 }
 
-/// As in Linux, and as RFC 8290, section 5.2.6, has it.
+/// The default of Linux, and of RFC 8290, section 5.2.6.
 fn marks() -> bool {
     true
 }

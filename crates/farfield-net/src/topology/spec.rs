@@ -47,9 +47,9 @@ pub struct TopologySpec<J = NoJitter> {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
 pub struct ConnectionSpec<J = NoJitter> {
-    /// One end.
+    /// The node at one end.
     pub from: String,
-    /// The other.
+    /// The node at the other end.
     pub to: String,
     /// From `from` to `to`.
     #[serde(default)]
@@ -77,9 +77,9 @@ pub enum TopologyError {
     /// A way back that is not to be.
     #[error("the link from `{from}` to `{to}` has both `back` and `one-way`; remove one of them")]
     BackOneWay {
-        /// One end.
+        /// The node at one end.
         from: String,
-        /// The other.
+        /// The node at the other end.
         to: String,
     },
 }

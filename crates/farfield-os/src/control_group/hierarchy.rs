@@ -16,16 +16,16 @@ pub(super) struct Parent {
 pub(super) enum HierarchyVersion {
     /// A hierarchy for each controller.
     One,
-    /// One hierarchy.
+    /// A single hierarchy.
     Two,
 }
 
 /// A group that this process is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGroup {
-    /// Its folder.
+    /// Folder of the group.
     pub folder: PathBuf,
-    /// Its files are those of version 1.
+    /// True if the group's files are those of version 1.
     pub is_version_one: bool,
 }
 
@@ -106,7 +106,7 @@ struct Mount<'a> {
     /// Group at the mount point.
     root: &'a str,
     at: &'a str,
-    /// Those of version 1, as the mount's options name them; `None` in version 2.
+    /// Controllers of version 1, as the mount's options name them; `None` in version 2.
     controllers: Option<&'a str>,
 }
 

@@ -10,14 +10,14 @@ use std::path::Path;
 /// Processor time since the group was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuUsage {
-    /// Its exact sum.
+    /// Exact sum of user and kernel mode.
     pub total_ns: u64,
     /// Parts of it in user and in kernel mode, in a unit of their own and with the error of sampling.
     pub modes: [u64; 2],
 }
 
 impl CpuUsage {
-    /// Of the group at `folder`; `None` if it is gone, or has no such count.
+    /// Processor time of the group at `folder`; `None` if it is gone, or has no such count.
     pub fn read(folder: &Path) -> Option<CpuUsage> {
         let number = |file: &str| system::read_text(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         if let Some(total_ns) = number("cpuacct.usage") {

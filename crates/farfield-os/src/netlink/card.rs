@@ -7,9 +7,9 @@ use std::net::IpAddr;
 /// An interface as the kernel has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CardEntry {
-    /// Its index.
+    /// Index of the interface.
     pub index: u32,
-    /// Its frames are Ethernet's.
+    /// True if the frames are Ethernet's.
     pub is_ethernet: bool,
     /// Somebody has set it up.
     pub is_up: bool,
@@ -17,7 +17,7 @@ pub struct CardEntry {
     pub has_carrier: bool,
     /// The largest IP packet on it, in bytes.
     pub mtu: u32,
-    /// Its Ethernet address.
+    /// Ethernet address of the interface.
     pub address: [u8; 6],
 }
 

@@ -15,7 +15,7 @@ const LETTERS_MIN: usize = 12;
 /// Places of names on a sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Legend {
-    /// Of each name the left end of its sample, its row, and its text as far as there is room for it.
+    /// The left end of each name's sample, its row, and its text as far as there is room for it.
     pub(super) entries: Vec<(f64, usize, String)>,
     /// Number of rows.
     pub(super) rows: usize,

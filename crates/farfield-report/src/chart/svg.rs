@@ -77,8 +77,8 @@ impl Svg {
         self.0
     }
 
-    /// Both axes with their ticks and names, and a grid.
-    /// Those of the x axis are a group in a page, whose script draws others where it magnifies a part.
+    /// Draws both axes with their ticks and names, and a grid. Ticks of the x axis are a group in a page,
+    /// whose script draws others where it magnifies a part.
     pub fn frame(&mut self, across: &Scale, up: &Scale, x_name: &str, y_name: &str, is_in_page: bool) {
         if is_in_page {
             self.put(format_args!("<g class=\"x-ticks\">"));

@@ -12,7 +12,7 @@ pub(super) struct Cells {
     pub base: String,
     pub other: String,
     pub change: String,
-    /// Both ends of the interval.
+    /// The ends of the interval.
     pub interval: String,
     pub found: &'static str,
 }

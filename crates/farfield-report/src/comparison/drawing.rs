@@ -26,7 +26,7 @@ const NAME_MAX: usize = 40;
 /// Charts beside the numbers of a comparison.
 #[derive(Debug, Default)]
 pub struct ComparisonCharts {
-    /// Of each side its name and its response times: milliseconds, and the share of requests within them.
+    /// The name of each side and its response times: milliseconds, and the share of requests within them.
     distributions: Vec<(String, Vec<(f64, f64)>)>,
     course: Vec<CourseRow>,
 }
@@ -40,7 +40,7 @@ struct CourseRow {
     run: String,
     verdict: &'static str,
     counts: bool,
-    /// Of each of [`COURSE`] the number and its interval.
+    /// The number of each of [`COURSE`], and its interval.
     figures: [Option<(f64, Option<[f64; 2]>)>; COURSE.len()],
 }
 

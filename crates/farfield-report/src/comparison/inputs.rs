@@ -13,9 +13,9 @@ use std::io::Read;
 pub struct InputChange {
     /// The key, with dots: `load.users`, `machine.kernel`.
     pub key: String,
-    /// Its value on the base's side; null if it is absent there.
+    /// The value on the base's side; null if it is absent there.
     pub base: Option<String>,
-    /// Its value on the other side.
+    /// The value on the other side.
     pub other: Option<String>,
 }
 

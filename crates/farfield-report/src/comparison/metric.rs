@@ -76,17 +76,17 @@ impl Metric {
         self == Metric::Rate
     }
 
-    /// Its number in each run, or the reason why a run has none.
+    /// The metric's number in each run, or the reason why a run has none.
     pub fn of_runs(self, runs: &[RunDirectory]) -> Result<Vec<f64>, &'static str> {
         runs.iter().map(|run| self.of_run(run)).collect()
     }
 
-    /// Its number in a run, or the reason why it has none.
+    /// The metric's number in a run, or the reason why it has none.
     pub fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
         self.of(Measured::whole(run))
     }
 
-    /// Its number in what was measured, or the reason why there is none.
+    /// The metric's number in what was measured, or the reason why there is none.
     pub(super) fn of(self, measured: Measured<'_>) -> Result<f64, &'static str> {
         let (statistic, timing) = match self {
             Metric::Rate => return measured.rate().value.ok_or(NOTHING),
@@ -117,7 +117,8 @@ impl Metric {
 }
 
 impl Metric {
-    /// Its number in a run with the 95 % interval that the run has of it, or the reason why it has none.
+    /// The metric's number in a run with the 95 % interval that the run has of it, or the reason why it has
+    /// none.
     ///
     /// Where requests were never answered, the number is an estimate that counts these by their ages, and has
     /// no interval of its own. It has that of the answered ones, in proportion, as long as it lies within:

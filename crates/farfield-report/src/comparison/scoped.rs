@@ -24,17 +24,17 @@ pub struct ScopedMetric {
 const NO_PART: &str = "a run has no class, flow, host, stage or state of this name";
 
 impl ScopedMetric {
-    /// Its number in each run, or the reason why a run has none.
+    /// The metric's number in each run, or the reason why a run has none.
     pub(super) fn of_runs(&self, runs: &[RunDirectory]) -> Result<Vec<f64>, &'static str> {
         runs.iter().map(|run| self.of_run(run)).collect()
     }
 
-    /// Its number in a run, or the reason why it has none.
+    /// The metric's number in a run, or the reason why it has none.
     pub(crate) fn of_run(&self, run: &RunDirectory) -> Result<f64, &'static str> {
         self.metric.of(self.measured(run)?)
     }
 
-    /// Its number in a run with its interval, or the reason why it has none.
+    /// The metric's number in a run with its interval, or the reason why it has none.
     pub(super) fn estimate_of(&self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
         self.metric.estimate_of(self.measured(run)?)
     }

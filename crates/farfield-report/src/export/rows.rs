@@ -52,7 +52,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Of a run with these phases, where they are known, and these seconds set aside.
+    /// Begins the rows of a run with these phases, where they are known, and these seconds set aside.
     pub(super) fn begin(
         layout: RowFormat,
         phases: Option<Phases>,

@@ -443,7 +443,7 @@ mod tests {
     use super::*;
     use farfield_fit::{Component, Family};
 
-    /// Of an exponential distribution, twice the value has the square of the share above it.
+    /// In an exponential distribution, twice the value has the square of the share above it.
     #[test]
     fn quantiles_are_those_of_the_distribution() {
         let component = Component::new(Family::Exponential, [3.0, 0.0]).expect("a good parameter");

@@ -295,7 +295,7 @@ fn busiest(report: &FitReport) -> String {
     )
 }
 
-/// That a few visitors make many of the requests.
+/// The sentence that a few visitors make many of the requests, if they do.
 pub fn heavy_in_words(report: &FitReport) -> Option<String> {
     let (count, share) = report.shares.heavy()?;
     Some(format!(

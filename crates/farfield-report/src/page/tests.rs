@@ -233,7 +233,7 @@ fn what_has_no_row_is_counted_in_the_last() {
     }
 }
 
-/// Of more samples than are read for it a page has all but what only samples show, and says what it lacks.
+/// A page of more samples than are read for it has all but what only samples show, and says what it lacks.
 #[test]
 fn a_page_in_bounded_time_says_what_it_lacks() {
     let mut scene = Scene::good();

@@ -7,11 +7,11 @@ pub(super) const POINTS: usize = 1000;
 /// Values of a stretch that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stays {
-    /// Its least and its largest value, where they stood.
+    /// The least and the largest value, where they stood.
     Extremes,
-    /// Its largest value.
+    /// The largest value.
     Largest,
-    /// Its median.
+    /// The median.
     Median,
 }
 

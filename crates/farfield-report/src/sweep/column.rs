@@ -19,7 +19,7 @@ const NAME_MAX: usize = 80;
 /// A number that runs are read for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its name, unit and scale.
+    /// The column's name, unit and scale.
     pub info: ColumnInfo,
     expression: Expression,
 }

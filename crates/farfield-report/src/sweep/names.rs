@@ -13,7 +13,7 @@ pub struct ShortNames {
 }
 
 impl ShortNames {
-    /// Of a sweep.
+    /// The short names of a sweep.
     pub fn of_sweep(report: &SweepReport) -> ShortNames {
         ShortNames::of_settings(report.points.iter().flat_map(|point| &point.settings))
     }
@@ -55,7 +55,7 @@ impl ShortNames {
     }
 }
 
-/// As many of a key's last parts as no other key ends with.
+/// The shortest end of a key, in whole parts, that no other key ends with.
 fn short_key<'a>(key: &'a str, others: &BTreeMap<&str, Vec<&str>>) -> &'a str {
     let is_alone = |end: &&str| {
         let is_end =

@@ -11,7 +11,7 @@ use farfield_experiment::sweep::{PointReport, Setting, SweepReport, Unit};
 pub struct Story {
     /// The command that asks the question again, such as `farfield experiment wagon/figure-15`.
     pub command: String,
-    /// Where it comes from: a paper and a figure.
+    /// The source of the question: a paper and a figure.
     pub source: String,
     /// The observations there, in paragraphs.
     pub saw: String,
@@ -19,7 +19,7 @@ pub struct Story {
     pub here: String,
     /// Other observations, in paragraphs.
     pub noticed: String,
-    /// Where the numbers come from, in a paragraph.
+    /// The origin of the numbers, in a paragraph.
     pub origin: String,
     /// The tables; one of all columns of the question if there is none.
     pub tables: Vec<TablePlan>,
@@ -32,14 +32,14 @@ pub struct Story {
 pub struct TablePlan {
     /// A sentence above it; may be empty.
     pub says: String,
-    /// Its columns, by name.
+    /// The table's columns, by name.
     pub columns: Vec<String>,
 }
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartPlan {
-    /// Its heading; made from its axes if absent.
+    /// The chart's heading; made from its axes if absent.
     pub title: Option<String>,
     /// The key to the right.
     pub x: String,

@@ -100,8 +100,8 @@ impl Builder {
 }
 
 impl Table {
-    /// Of a sweep, whose run directories in `folder` are read. Of one that cannot be read the row has what
-    /// the sweep knows.
+    /// The table of a sweep, whose run directories in `folder` are read. Of one that cannot be read the row
+    /// has what the sweep knows.
     pub fn of(report: &SweepReport, folder: &Path) -> Table {
         let mut table = Builder::default();
         for run in &report.runs {
@@ -119,7 +119,7 @@ impl Table {
         Table { names, rows }
     }
 
-    /// As CSV (RFC 4180), with names in the first line.
+    /// The table as CSV (RFC 4180), with names in the first line.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let words = |cell: &Option<Cell>| cell.as_ref().map_or(String::new(), Cell::words);
@@ -132,7 +132,7 @@ impl Table {
         String::from_utf8(bytes).expect("of texts")
     }
 
-    /// As a Parquet file.
+    /// The table as a Parquet file.
     ///
     /// # Errors
     /// If the encoder refuses.

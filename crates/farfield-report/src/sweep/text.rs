@@ -263,7 +263,7 @@ fn padded(text: &str, width: usize) -> String {
     format!("{kept}… ")
 }
 
-/// Where the variation of each metric comes from.
+/// The sources of each metric's variation.
 fn variation(report: &SweepReport, names: &ShortNames) -> String {
     let shown: Vec<&MetricEffects> = ["rate", "p50", "p99", "errors"]
         .into_iter()

@@ -118,8 +118,8 @@ VALID ";
         }
     }
 
-    /// Where server and generator share processors, and where the generator's own times are more than a tenth
-    /// of the p99 of 10 ms, nobody has to ask.
+    /// Nobody has to ask where server and generator share processors, and where the generator's own times are
+    /// more than a tenth of the p99 of 10 ms.
     #[test]
     fn what_makes_figures_doubtful_is_shown_to_everybody() {
         let shown = |scene: &Scene| render(&scene.summary(), Look::default());

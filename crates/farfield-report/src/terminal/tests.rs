@@ -504,7 +504,7 @@ fn lists_end_in_how_many_more() {
     assert_eq!(list(items(4), 1), "+4 more");
 }
 
-/// Of 1,000 requests a fifth was open at the end, a second old and more: what is measured of the others is
+/// A fifth of 1,000 requests was open at the end, a second old and more: what is measured of the others is
 /// not all, and the line below says so. Those of 1 and 6 ms are the open ones, so the 500th of 1,000 took 7
 /// ms; of the p90 it is known that it is more than the largest age.
 #[test]

@@ -22,13 +22,13 @@ const MODULES: [&str; 4] = [
 
 /// The place in which a server runs.
 pub struct Place<'a> {
-    /// Its folder: the configuration, `site` with its files, and `run` for its own.
+    /// The server's folder: the configuration, `site` with its files, and `run` for its own.
     pub home: &'a Path,
     /// The port on which it listens, of all addresses.
     pub port: u16,
-    /// It listens on addresses of IPv6 too.
+    /// The server listens on addresses of IPv6 too.
     pub has_v6: bool,
-    /// It is started by root, so that its workers would change to another user.
+    /// The server is started by root, so that its workers would change to another user.
     pub by_root: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct LaunchConfig {
 }
 
 impl NamedServer {
-    /// Its configuration and command at a place.
+    /// The server's configuration and command at a place.
     ///
     /// # Errors
     /// A sentence, if the server is not installed.

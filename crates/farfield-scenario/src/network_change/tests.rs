@@ -80,7 +80,7 @@ fn parts_of_a_run_say_what_begins() {
     assert_eq!(courses(text).into_iter().map(|(_, course)| course).collect::<Vec<_>>(), expected);
 }
 
-/// Of 60 changes 42 begin in the last part; those of the warm-up, of 1 s, take no part's place.
+/// 42 of 60 changes begin in the last part; those of the warm-up, of 1 s, take no part's place.
 #[test]
 fn the_last_of_many_parts_says_that_it_is_several() {
     let text =

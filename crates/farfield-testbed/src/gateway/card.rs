@@ -50,7 +50,7 @@ pub struct CardSpec {
     pub next_hops: [Option<IpAddr>; 2],
     /// The Ethernet address of frames.
     pub address: CardAddress,
-    /// It answers for its addresses. If not, somebody routes them to the card's own address.
+    /// The card answers for its addresses. If not, somebody routes them to the card's own address.
     pub answers: bool,
 }
 
@@ -88,12 +88,12 @@ impl CardSpec {
 /// The Ethernet address that addresses on a card have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CardAddress {
-    /// One of their own, made from the card's.
+    /// A separate address, made from the card's.
     #[default]
     Own,
     /// The card's. The kernel of this machine gets the frames as well.
     Cards,
-    /// This one.
+    /// The given address.
     Given(EthernetAddress),
 }
 
@@ -273,7 +273,7 @@ struct Talker {
     asked: BTreeMap<IpAddr, Instant>,
     /// Instants at which those that are known last said something.
     heard: BTreeMap<IpAddr, Instant>,
-    /// Other Ethernet addresses for them, until they have answered or are silent for too long.
+    /// Other Ethernet addresses of machines, until these have answered or are silent for too long.
     claims: BTreeMap<IpAddr, Claim>,
 }
 

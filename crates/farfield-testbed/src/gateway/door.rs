@@ -65,7 +65,7 @@ impl Door {
     /// # Errors
     /// If the namespace has no such address, or no more descriptors or ports.
     pub fn open(client: IpAddr, server: IpAddr) -> io::Result<Door> {
-        /// Of the sender, which is nobody: any will do.
+        /// The port of the sender, which is nobody: any will do.
         const SOURCE_PORT: u16 = 60_998;
         let addresses = match (client, server) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },

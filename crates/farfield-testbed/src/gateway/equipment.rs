@@ -24,7 +24,7 @@ const NEXT_HOP_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 pub(crate) struct Equipment {
     /// Addresses that clients send to.
     pub servers: Vec<IpAddr>,
-    /// Those of them that the interface gets.
+    /// Addresses of `servers` that the interface gets.
     pub added: Vec<IpAddr>,
     /// Blocks that are routed to it, with their lengths in bits.
     pub blocks: Vec<(IpAddr, u8)>,

@@ -21,7 +21,7 @@ const OTHERS_MOST: usize = 64;
 const ETHERTYPE_V4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 
-/// One queue. It keeps the interface alive.
+/// A queue of the gateway, which keeps the interface alive.
 #[derive(Debug)]
 pub struct Queue {
     descriptor: Arc<OwnedFd>,

@@ -37,7 +37,7 @@ pub(super) fn process_of(name: &str) -> Result<u32, LiveError> {
 enum RuntimeAnswer {
     NotInstalled,
     Answered(String),
-    /// It failed, and said this.
+    /// The program failed, and said this.
     Refused(String),
 }
 

@@ -95,7 +95,7 @@ pub enum LiveError {
     NotRunning {
         /// The container.
         name: String,
-        /// Its state.
+        /// The container's state.
         state: String,
         /// The program that was asked.
         program: &'static str,

@@ -28,7 +28,7 @@ pub struct ServerSpec {
     pub limits_receive_work: bool,
     /// The user that it runs as, by name or id; this process's user if absent. Only root can set another.
     pub user: Option<String>,
-    /// Its working directory; that of this process if absent.
+    /// The working directory; that of this process if absent.
     pub directory: Option<PathBuf>,
     /// File for its output. An old file is overwritten.
     pub log: PathBuf,
@@ -81,7 +81,7 @@ impl fmt::Display for Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Ready {
-    /// As soon as it runs.
+    /// The server is ready as soon as it runs.
     Started,
     /// An accepted connection on this port.
     Tcp(u16),

@@ -8,8 +8,8 @@ use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketM
 use farfield_wire::{Addresses, IpRepr, Message, Protocol, SeqNumber, TcpFlags, TcpRepr, write_packet};
 use std::sync::Arc;
 
-/// As a file; and as segments: five bytes (flags, sequence and acknowledgment numbers, length, time) and the
-/// data of each.
+/// Reads bytes as a file; and as segments: five bytes (flags, sequence and acknowledgment numbers, length,
+/// time) and the data of each.
 pub fn of_a_capture(bytes: &[u8]) {
     // Small bounds, so that short inputs reach them.
     let small = Options {

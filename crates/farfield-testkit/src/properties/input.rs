@@ -24,7 +24,7 @@ impl<'a> Input<'a> {
         if word == i16::MIN { i64::from(self.word()) << 16 } else { i64::from(word) / 4 }
     }
 
-    /// As many bytes as the next byte says, or those that are left.
+    /// Takes as many bytes as the next byte says, or those that are left.
     pub fn piece(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.0.len());
         let (piece, rest) = self.0.split_at(len);

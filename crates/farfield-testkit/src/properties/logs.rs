@@ -7,24 +7,24 @@ use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Visits};
 use farfield_log::{LogFormat, LogParser, LogReader, ReadTally, Record, TransferUnit, decompressed};
 use std::io::{self, Read};
 
-/// As a log in the Common Log Format, or the combined one.
+/// Reads a log in the Common Log Format, or the combined one.
 pub fn of_common(input: &[u8]) {
     of_a_log(&LogFormat::Common { transfer: None }, input);
     of_a_log(&LogFormat::Common { transfer: Some(TransferUnit::Seconds) }, input);
 }
 
-/// As a log in the W3C's Extended Log File Format.
+/// Reads a log in the W3C's Extended Log File Format.
 pub fn of_extended(input: &[u8]) {
     of_a_log(&LogFormat::Extended { transfer: None }, input);
     of_a_log(&LogFormat::Extended { transfer: Some(TransferUnit::Milliseconds) }, input);
 }
 
-/// As JSON lines.
+/// Reads JSON lines.
 pub fn of_json(input: &[u8]) {
     of_a_log(&LogFormat::Json(Box::default()), input);
 }
 
-/// As a log of the GN/WN server.
+/// Reads a log of the GN/WN server.
 pub fn of_gn(input: &[u8]) {
     of_a_log(&LogFormat::Gn, input);
 }
@@ -38,7 +38,7 @@ pub fn of_layouts(input: &[u8]) {
     }
 }
 
-/// As a compressed log, of which the first MiB is read: an error is one, whatever the bytes are.
+/// Reads the first MiB of a compressed log: an error is one, whatever the bytes are.
 pub fn of_compressed(input: &[u8]) {
     let Ok(log) = decompressed(input) else { return };
     let mut text = Vec::new();

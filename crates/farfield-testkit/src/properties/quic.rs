@@ -202,7 +202,7 @@ impl QuicHarness {
         }
     }
 
-    /// As [`deliver`](Self::deliver), with a datagram of it lost, cut, repeated or changed.
+    /// Delivers as [`deliver`](Self::deliver) does, with a datagram lost, cut, repeated or changed.
     fn deliver_changed(&mut self, input: &mut Input<'_>) {
         let (which, at, with) = (usize::from(input.byte()), usize::from(input.word()), input.byte());
         let many = self.to_client.len();

@@ -25,7 +25,7 @@ pub enum ReplyEvent {
     Done {
         /// The reply.
         reply: Reply,
-        /// Its body.
+        /// The reply's body.
         body: Vec<u8>,
     },
 }

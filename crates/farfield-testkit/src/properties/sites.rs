@@ -7,7 +7,7 @@ use farfield_traffic::site::walk::TransitionTable;
 use farfield_traffic::site::{Site, SiteFigures, path};
 use std::path::{Component, Path};
 
-/// As a site's manifest.
+/// Reads a site's manifest.
 pub fn of_manifest(input: &[u8]) {
     let Ok(site) = serde_json::from_slice::<Site>(input) else { return };
     let text = serde_json::to_string(&site).expect("a site is JSON");
@@ -15,7 +15,7 @@ pub fn of_manifest(input: &[u8]) {
     of_a_site(&site);
 }
 
-/// As a path, and as a page's reference, of a site that is written to a folder: `site_folder`. The oracle is
+/// Reads a path, and a page's reference, of a site that is written to a folder: `site_folder`. The oracle is
 /// the file system's own reading of the names, not the decoder's.
 pub fn of_folder(input: &[u8]) {
     let text = String::from_utf8_lossy(input).into_owned();
@@ -43,7 +43,7 @@ fn lies_in_the_folder(path: &str) {
     assert!(!whole.to_string_lossy().contains('\0'), "{path}");
 }
 
-/// As the HTML of a page among others.
+/// Reads the HTML of a page among others.
 pub fn of_page(input: &[u8]) {
     let html = String::from_utf8_lossy(input).into_owned();
     let own = "/sub/page.html";

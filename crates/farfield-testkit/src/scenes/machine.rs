@@ -12,14 +12,14 @@ use std::process::Command;
 
 /// The machine's own addresses beside the loopback ones.
 pub const CARD_V4: &str = "10.20.0.1";
-/// Its IPv6 address likewise.
+/// The machine's own IPv6 address.
 pub const CARD_V6: &str = "fd00:20::1";
 
 /// A machine, which lasts as long as what was started on it.
 pub struct Machine {
     /// The namespace, in which the test's thread is.
     pub namespace: Namespace,
-    /// Its network card, from which nobody reads.
+    /// The machine's network card, from which nobody reads.
     _card: Tun,
 }
 
@@ -185,7 +185,7 @@ impl ByHand {
         ByHand { process, home }
     }
 
-    /// Its first process.
+    /// The first process.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }

@@ -69,12 +69,12 @@ pub struct SecureNginx {
 const LOG: &str = "log_format early '$ssl_early_data $ssl_session_reused $request'; log_format tls '$ssl_session_reused $ssl_protocol $ssl_server_name $ssl_curve $ssl_client_s_dn $request';";
 
 impl SecureNginx {
-    /// One that speaks `versions`.
+    /// Starts nginx, which speaks `versions`.
     pub fn start(test: &str, place: &Place, certificate: &str, versions: &str) -> Option<SecureNginx> {
         SecureNginx::start_with(test, place, certificate, &format!("ssl_protocols {versions};"))
     }
 
-    /// One with these directives of its server, in which HOME stands for the place's path.
+    /// Starts nginx with these directives of its server, in which HOME stands for the place's path.
     pub fn start_with(test: &str, place: &Place, certificate: &str, directives: &str) -> Option<SecureNginx> {
         let program = find(test, "nginx")?;
         place.write("www/4k", vec![b'x'; 4096]);

@@ -105,7 +105,7 @@ struct ShopAnswer {
 }
 
 impl Shop {
-    /// One on a free port of loopback, in a thread of this process.
+    /// A shop on a free port of loopback, in a thread of this process.
     pub fn open() -> Shop {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -122,7 +122,7 @@ impl Shop {
         serve_all(&listener, &Arc::default(), |answered| println!("{}", answered.line()))
     }
 
-    /// Its address.
+    /// The shop's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

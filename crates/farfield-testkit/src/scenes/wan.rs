@@ -7,7 +7,7 @@ use super::{CALM, Ended, Place, Running, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// This machine's slowness makes no run invalid, neither in the load nor in the packets.
+/// Settings with which the machine's slowness makes no run invalid, neither in the load nor in the packets.
 pub const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
                             --set verdict.crossing-lateness-p99=1m --set verdict.delivery-lateness-p99=1m \
                             --set verdict.pickup-lateness-p99=1m";
@@ -31,7 +31,7 @@ pub enum DebianServer {
 
 /// A server's site and configuration in a place of the test's own, and scenarios that start it.
 pub struct Wan {
-    /// Its folder, with the server's files.
+    /// The folder, with the server's files.
     pub place: Place,
     command: Vec<String>,
     runs: std::cell::Cell<u32>,
@@ -42,7 +42,7 @@ pub struct Wan {
 pub struct LoggedRequest {
     /// The address that the request came from.
     pub client: std::net::IpAddr,
-    /// Its first line.
+    /// The request's first line.
     pub request: String,
 }
 
@@ -75,7 +75,7 @@ impl DebianServer {
         }
     }
 
-    /// As little as will do, for thousands of connections of both families.
+    /// A configuration with as little as will do, for thousands of connections of both families.
     fn config(self, home: &str) -> String {
         match self {
             DebianServer::Nginx => format!(

@@ -92,7 +92,7 @@ pub enum ArrivalError {
     PeriodMean {
         /// The key of the periods.
         key: &'static str,
-        /// Their mean, in seconds.
+        /// Mean of the periods, in seconds.
         mean_s: f64,
     },
     /// No source, or too many.

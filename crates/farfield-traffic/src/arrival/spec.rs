@@ -167,7 +167,7 @@ impl ArrivalSpec {
         ArrivalSpec::build(ArrivalKeys::Stages { spacing, stages })
     }
 
-    /// Its stages, if it has some.
+    /// Stages of the process, if it has some.
     pub fn stages(&self) -> Option<&Stages<Rate>> {
         match &self.written {
             ArrivalKeys::Stages { stages, .. } => Some(stages),
@@ -175,7 +175,7 @@ impl ArrivalSpec {
         }
     }
 
-    /// Those stages, in order; none of a process without.
+    /// Stages of the process, in order, as spans; none of a process without.
     pub fn stage_spans(&self) -> Vec<StageSpan> {
         self.stages().map(|stages| stages.spans(Rate::ZERO)).unwrap_or_default()
     }

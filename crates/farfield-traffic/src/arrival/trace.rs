@@ -25,7 +25,7 @@ pub(super) enum TraceFormat {
 }
 
 impl Trace {
-    /// These instants, once.
+    /// Arrivals at `instants`, once.
     pub(super) fn recorded(instants: Vec<Instant>) -> Trace {
         debug_assert!(instants.is_sorted(), "arrivals are in order");
         Trace { instants, repeats: false }

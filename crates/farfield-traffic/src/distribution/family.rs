@@ -138,7 +138,7 @@ impl Component {
         &self.theta[..self.family.parameters().len()]
     }
 
-    /// This component with one parameter changed.
+    /// The component with one parameter changed.
     pub fn with(mut self, at: usize, change: impl FnOnce(f64) -> f64) -> Component {
         self.theta[at] = change(self.theta[at]);
         self

@@ -45,9 +45,9 @@ pub enum SpecError {
     OneOf {
         /// The distribution.
         distribution: &'static str,
-        /// One key.
+        /// One of the two keys.
         one: &'static str,
-        /// The other.
+        /// The other of the two keys.
         other: &'static str,
     },
     /// An empirical distribution without values.

@@ -218,7 +218,7 @@ impl<'de> de::Visitor<'de> for HeadersVisitor {
 /// A body as a scenario writes it: a text, `{ file = "form.bin" }`, or `{ size = "1MB" }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodySpec {
-    /// These bytes.
+    /// Content as text.
     Text(String),
     /// Content of this file.
     File(PathBuf),

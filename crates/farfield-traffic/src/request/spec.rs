@@ -67,7 +67,7 @@ pub struct RequestSpec {
 pub enum Order {
     /// At random, each with its weight.
     Weighted,
-    /// One after the other, the users taking turns.
+    /// In the order given, the users taking turns.
     InOrder,
     /// With the temporal locality of the site's model: for sites only.
     StackDistance,
@@ -134,8 +134,8 @@ impl RequestSpec {
 }
 
 impl RequestSetSpec {
-    /// These requests and, after them, those of `file`. Without an `order`, they come in order if there is a
-    /// file, and else by weight.
+    /// Requests as given and, after them, those of `file`. Without an `order`, they come in order if there is
+    /// a file, and else by weight.
     pub fn new(
         request: Vec<RequestSpec>,
         file: Option<PathBuf>,

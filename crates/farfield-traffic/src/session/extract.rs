@@ -24,7 +24,7 @@ pub struct ExtractSpec {
 /// Source of a value in a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExtractSource {
-    /// This group of each match.
+    /// A group of each match.
     Regex {
         /// The expression.
         pattern: QuerySpec<Pattern>,

@@ -8,7 +8,7 @@ use std::fmt;
 /// Value of a field of a form: a text, several of them, or (`false`) not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldSpec {
-    /// This text.
+    /// A single text.
     Text(Template),
     /// Each of these, in order.
     Several(Vec<Template>),

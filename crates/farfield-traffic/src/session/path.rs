@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a path is a list of states' names, or a table of their weights")]
 pub enum PathSpec {
-    /// These states, one after the other, and then the end.
+    /// States one after the other, and then the end.
     List(Vec<String>),
     /// Any of these each time, as often as it weighs, without an end of its own.
     Choice(BTreeMap<String, f64>),
@@ -44,7 +44,7 @@ const TRAIL_MAX: usize = 32;
 /// Path of a session through states, which are numbers from 0. A transition takes constant time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StatePath {
-    /// These states, and then the end.
+    /// States one after the other, and then the end.
     List(Box<[u16]>),
     /// A choice among states each time.
     Choice {

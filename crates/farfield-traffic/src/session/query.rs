@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(compiled.0.len(), COMPILED_MAX);
     }
 
-    /// Those of all states of a scenario, whatever reads them.
+    /// Expressions of all states of a scenario, whatever reads them.
     #[test]
     fn an_expression_of_many_states_is_compiled_once() {
         COMPILED.with_borrow_mut(|own| own.0.clear());

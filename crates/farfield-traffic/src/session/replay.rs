@@ -56,10 +56,10 @@ pub struct ReplaySpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingBodies {
-    /// They are not sent.
+    /// The requests are not sent.
     #[default]
     LeaveOut,
-    /// They are sent with what the archive has of their bodies, which may be nothing.
+    /// The requests are sent with what the archive has of their bodies, which may be nothing.
     SendEmpty,
 }
 

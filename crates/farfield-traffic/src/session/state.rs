@@ -134,7 +134,7 @@ impl From<Verb> for String {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum BodyTemplate {
-    /// This text.
+    /// Content as text.
     Text(Template),
     /// Content of this file.
     File(BodyFile),

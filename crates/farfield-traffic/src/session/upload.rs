@@ -24,7 +24,7 @@ pub struct UploadSpec {
 pub enum ContentSpec {
     /// Bytes of a file.
     File(PathBuf),
-    /// This text, which may have placeholders.
+    /// A text, which may have placeholders.
     Text(Template),
 }
 

@@ -7,13 +7,13 @@ use super::{ObjectKind, Site};
 pub struct SiteFigures {
     /// All files.
     pub objects: usize,
-    /// Their bytes together.
+    /// Bytes of all files together.
     pub bytes: u64,
-    /// Their mean size.
+    /// Mean size of a file, in bytes.
     pub bytes_mean: f64,
-    /// The median of their sizes.
+    /// Median size of a file, in bytes.
     pub bytes_median: u64,
-    /// The largest.
+    /// Size of the largest file, in bytes.
     pub bytes_max: u64,
     /// Number of pages.
     pub pages: usize,

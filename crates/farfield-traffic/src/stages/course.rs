@@ -28,7 +28,7 @@ struct Leg {
 /// A time during which a user is there, half open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stay {
-    /// Its number among the user's, from 0.
+    /// Number of the stay among the user's, from 0.
     pub number: u32,
     /// The user's begin.
     pub from: Instant,

@@ -12,7 +12,7 @@ use farfield_traffic::load::{Overload, Restart};
 pub(super) struct SClient {
     worker: Worker,
     overload: Overload,
-    /// This worker's.
+    /// Descriptors of the worker.
     descriptors: Vec<Descriptor>,
     users_max: usize,
     /// Descriptors before this one have no missed attempt left.

@@ -18,12 +18,12 @@ pub(super) enum Charset {
     Unsaid,
     /// Nothing, but it is HTML, which may say so itself.
     OfPage,
-    /// This.
+    /// The charset that the head names.
     Of(&'static Encoding),
 }
 
 impl Charset {
-    /// That of a Content-Type.
+    /// The charset of a Content-Type.
     pub fn of(content_type: &[u8]) -> Charset {
         let mut parts = content_type.split(|byte| *byte == b';');
         let essence = parts.next().unwrap_or_default().trim_ascii();

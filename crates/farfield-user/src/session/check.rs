@@ -14,7 +14,7 @@ use std::borrow::Cow;
 pub(super) struct Unmet {
     /// The check's key: `contains`, `css`.
     pub key: &'static str,
-    /// Its place among those of its key, from 0.
+    /// Place among the checks of the key, from 0.
     pub place: usize,
 }
 

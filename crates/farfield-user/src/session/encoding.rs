@@ -37,13 +37,13 @@ pub(crate) struct FileHeader<'a> {
 }
 
 impl FileHeader<'static> {
-    /// Of a field in which no file was chosen.
+    /// Header of a field in which no file was chosen.
     pub const NONE: FileHeader<'static> =
         FileHeader { name: Cow::Borrowed(b""), media_type: "application/octet-stream" };
 }
 
 impl EncodedField<'_> {
-    /// Its name and value for people to read: of a file, its name and size.
+    /// Name and value of the field for people to read; for a file, its name and size.
     pub fn in_words(&self) -> (String, String) {
         let value = match &self.file {
             None => String::from_utf8_lossy(&self.value).into_owned(),
@@ -62,7 +62,7 @@ impl EncodedField<'_> {
 }
 
 impl Encoding {
-    /// That of a form's `enctype`, which is the first where it is none of the three.
+    /// The encoding that a form's `enctype` names; the first where it is none of the three.
     pub fn of(enctype: Option<&str>) -> Encoding {
         let is = |name: &str| enctype.is_some_and(|enctype| enctype.eq_ignore_ascii_case(name));
         match () {

@@ -21,11 +21,11 @@ const PARSER_BYTES_MAX: usize = 4 << 20;
 
 /// A query for a value in a body, its holes filled.
 pub(crate) enum BodyQuery<'a> {
-    /// This group of each match.
+    /// A group of each match.
     Regex(Cow<'a, Pattern>, usize),
     /// The target of the pointer.
     Json(Cow<'a, Pointer>),
-    /// Of each element an attribute or, without one, its text.
+    /// An attribute of each element or, without one, its text.
     Css(Cow<'a, Css>, Option<&'a str>),
 }
 
@@ -65,7 +65,7 @@ fn wanted(pick: Pick) -> usize {
     }
 }
 
-/// One of several values.
+/// Picks one of several values.
 pub(crate) fn picked<'a>(
     mut values: impl Iterator<Item = &'a [u8]>,
     pick: Pick,

@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 pub(crate) struct Form {
     /// Action as written: the URL that it is sent to; nothing for the page's own place.
     pub action: Option<String>,
-    /// It is sent with POST.
+    /// True if the form is sent with POST.
     pub post: bool,
     /// The encoding with POST.
     pub encoding: Encoding,
@@ -50,7 +50,7 @@ pub(crate) struct FormParts {
 }
 
 impl FormParts {
-    /// Those of a form whose selector is the same each time.
+    /// Parts of a form whose selector is the same each time.
     pub fn fixed(form: &FormOf) -> Option<FormParts> {
         match &form.select {
             Lookup::Fixed(css) => Some(FormParts::of(css)),
@@ -58,7 +58,7 @@ impl FormParts {
         }
     }
 
-    /// Those of the form that `select` does.
+    /// Parts of the form that `select` does.
     pub fn of(select: &Css) -> FormParts {
         FormParts {
             form: select.clone(),
@@ -74,7 +74,7 @@ impl FormParts {
 /// A form while it is read. Only the one that is wanted counts.
 #[derive(Default)]
 struct FormReading {
-    /// Its number, from 1.
+    /// Number of the form that is wanted, from 1.
     wanted: usize,
     forms: usize,
     form: Form,
@@ -90,12 +90,12 @@ struct Select {
     multiple: bool,
     /// Place of its first field.
     place: usize,
-    /// One of its options was selected.
+    /// True if one of the options was selected.
     chosen: bool,
 }
 
 impl Form {
-    /// Of the forms that `parts` select in `html` the one that `pick` says, if there is one.
+    /// Finds the form that `pick` says among those that `parts` select in `html`, if there is one.
     pub fn find(html: &[u8], parts: &FormParts, pick: Pick, rng: &mut Stream) -> Option<Form> {
         let number = match pick {
             Pick::Nth(number) => number.get() as usize,

@@ -29,7 +29,7 @@ pub(crate) struct Jar {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cookie {
     scope: CookieScope,
-    /// It goes over TLS alone.
+    /// True if the cookie goes over TLS alone.
     secure: bool,
     /// `name=value`, as it is sent.
     pair: Box<[u8]>,
@@ -58,7 +58,7 @@ pub(crate) struct CookieHost {
     first: HostNumber,
     /// The scheme is https.
     secure: bool,
-    /// It is this machine: nobody listens on the way there (W3C Secure Contexts section 3.1).
+    /// True if the host is this machine: nobody listens on the way there (W3C Secure Contexts section 3.1).
     is_here: bool,
 }
 
@@ -131,15 +131,15 @@ pub(crate) struct Setter<'a> {
 /// Why a cookie is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CookieRefusal {
-    /// It has no name, or no `=`.
+    /// The cookie has no name, or no `=`.
     Nameless,
     /// Name and value, or its path, are longer than this.
     TooLong(usize),
     /// There are control characters in it.
     Controls,
-    /// It is for another host: its Domain.
+    /// The cookie is for another host: its Domain.
     OtherHost(String),
-    /// It is Secure, and was set over plain HTTP.
+    /// The cookie is Secure, and was set over plain HTTP.
     NotSecure,
 }
 

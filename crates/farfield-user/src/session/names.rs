@@ -15,11 +15,11 @@ const BEFORE_BYTES: usize = 60;
 #[derive(Debug, Clone)]
 pub(crate) struct CheckNames {
     pub status: Arc<str>,
-    /// Of checks, by key and place among those of the key.
+    /// Names of checks, by key and place among those of the key.
     checks: Vec<(&'static str, Vec<Arc<str>>)>,
-    /// Of extractions, by place.
+    /// Names of extractions, by place.
     pub extract: Vec<Arc<str>>,
-    /// Of the form that the state sends.
+    /// Name of the form that the state sends.
     pub form: Arc<str>,
     /// The empty name, for outcomes that say all.
     pub none: Arc<str>,

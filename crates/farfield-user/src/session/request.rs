@@ -32,7 +32,7 @@ use url::Url;
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestBytes {
-    /// Its bytes, without a word about whether the connection is kept.
+    /// Bytes of the request, without a word about whether the connection is kept.
     pub bytes: Bytes,
     /// Place of such a word: before the empty line that ends the head.
     line_at: u32,
@@ -41,7 +41,7 @@ pub(crate) struct RequestBytes {
     pub method: Method,
     /// The host that it is for.
     pub host: HostNumber,
-    /// Its Cookie field is its state's own.
+    /// True if the Cookie field is the state's own.
     own_cookies: bool,
     version: HttpVersion,
     /// The part of a WebSocket's life that it is, if it is one. The bytes of a message are its payload.
@@ -135,12 +135,12 @@ impl RequestBytes {
         [outgoing.keep(scratch), body]
     }
 
-    /// Its head, with the empty line, and its body.
+    /// Head of the request, with the empty line, and body.
     pub fn parts(&self) -> (&[u8], &[u8]) {
         self.bytes.split_at(if self.is_message() { 0 } else { self.line_at as usize + 2 })
     }
 
-    /// Its header lines, each with its name in lower case.
+    /// Header lines of the request, each with its name in lower case.
     fn lines(&self) -> impl Iterator<Item = (Vec<u8>, &[u8])> {
         let head = self.bytes[..self.line_at as usize].split_inclusive(|byte| *byte == b'\n').skip(1);
         head.map(|line| {
@@ -149,8 +149,8 @@ impl RequestBytes {
         })
     }
 
-    /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that
-    /// said.
+    /// Bytes of the request on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3
+    /// wants that said.
     pub fn on(&self, persistent: bool) -> Option<Bytes> {
         if let Some(part) = &self.part {
             return part.frame(&self.bytes);

@@ -45,7 +45,7 @@ pub enum TraceEvent {
     Warning(String),
     /// The state's request cannot be written.
     NotAsked {
-        /// Its outcome.
+        /// Outcome of the request.
         outcome: Outcome,
         /// The check or the name of what is lacking.
         reason: String,
@@ -92,7 +92,7 @@ pub enum TraceRole {
     Redirect,
     /// The page embeds it.
     Object,
-    /// It is a message of a WebSocket, or the end of one.
+    /// A message of a WebSocket, or the end of one.
     Message(SocketStep),
 }
 

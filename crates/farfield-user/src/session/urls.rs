@@ -13,7 +13,7 @@ use url::{Position, Url};
 /// One host that users talk to.
 #[derive(Debug, Clone)]
 pub(crate) struct TargetHost {
-    /// Its root.
+    /// Root of the host.
     root: Url,
     cookie_host: CookieHost,
     /// The scheme, `://` and its name or address, with the port where that is not the scheme's own.

@@ -14,9 +14,9 @@ use serde::Serialize;
 pub struct Arrivals {
     /// Gaps between one request and the next, over all connections.
     pub gaps: u64,
-    /// Their mean, in nanoseconds.
+    /// The mean gap, in nanoseconds.
     pub mean_gap_ns: f64,
-    /// Their standard deviation over their mean: 0 for a constant gap, 1 for a Poisson process.
+    /// The standard deviation of the gaps over their mean: 0 for a constant gap, 1 for a Poisson process.
     pub variation: f64,
     /// Correlation of a gap with the next, where there are enough gaps.
     pub correlation: Option<f64>,

@@ -43,9 +43,9 @@ pub enum FigureUnit {
 /// A figure: reported, true, why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditFigure {
-    /// Its name, such as `mean` or `p99`.
+    /// The figure's name, such as `mean` or `p99`.
     pub figure: String,
-    /// Its unit.
+    /// The figure's unit.
     pub unit: FigureUnit,
     /// Figure in the tool's report.
     pub reported: f64,

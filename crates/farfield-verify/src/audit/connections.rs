@@ -92,7 +92,7 @@ fn open_max(capture: &Capture) -> u64 {
     most.max(0) as u64
 }
 
-/// One that nobody has closed stays open.
+/// Open connections by the second; one that nobody has closed stays open.
 fn open_by_second(capture: &Capture) -> Vec<u64> {
     let connections = &capture.connections;
     let first = connections.iter().map(|one| one.first).min();

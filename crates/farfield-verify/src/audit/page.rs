@@ -17,7 +17,7 @@ pub struct ToolRun {
     pub command: Vec<String>,
     /// End of the process, in words.
     pub ended: String,
-    /// It was ended before its time: by Ctrl-C or a limit.
+    /// The run was ended before its time: by Ctrl-C or a limit.
     pub interrupted: bool,
     /// Seconds from its start to its end.
     pub wall_s: f64,

@@ -105,7 +105,7 @@ impl Tool {
         Tool::Csv,
     ];
 
-    /// Its name, as that of its program.
+    /// The tool's name, as that of its program.
     pub const fn name(self) -> &'static str {
         match self {
             Tool::Wrk => "wrk",
@@ -172,12 +172,12 @@ impl Reported {
         }
     }
 
-    /// This report, if it has a figure that can be compared with packets.
+    /// The report, if it has a figure that can be compared with packets.
     pub(super) fn if_any(self) -> Option<Reported> {
         (self.requests.is_some() || self.rate_per_s.is_some() || self.mean.is_some()).then_some(self)
     }
 
-    /// This report, and from `other`, of the same run, the figures that this one lacks.
+    /// Takes the figures that the report lacks from `other`, of the same run.
     #[must_use]
     pub fn filled_from(mut self, other: Reported) -> Reported {
         self.requests = self.requests.or(other.requests);

@@ -23,7 +23,7 @@ impl Time {
         Time::in_units(number, seconds_of(unit)?)
     }
 
-    /// As Go prints durations, with several units: `1m2.5s`, `101.5µs`.
+    /// Reads a time as Go prints durations, with several units: `1m2.5s`, `101.5µs`.
     pub(super) fn read_go(text: &str) -> Option<Time> {
         let (mut seconds, mut step_s, mut rest) = (0.0, 0.0, text.trim());
         if rest.is_empty() {

@@ -16,9 +16,9 @@ pub struct TimePercentile {
 pub struct Times {
     /// Count of the times.
     pub count: u64,
-    /// Their mean.
+    /// The mean of the times.
     pub mean_ns: f64,
-    /// Their standard deviation.
+    /// The standard deviation of the times.
     pub sd_ns: f64,
     /// The shortest.
     pub min_ns: u64,
@@ -35,7 +35,7 @@ pub struct Times {
 const PERCENTS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 
 impl Times {
-    /// Of times in any order.
+    /// The figures of times in any order.
     pub fn of(mut times: Vec<u64>) -> Times {
         times.sort_unstable();
         let count = times.len().max(1) as f64;

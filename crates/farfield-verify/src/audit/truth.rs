@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct Truth {
     /// Requests with a complete reply.
     pub requests: u64,
-    /// Of these, those with a status of 400 and above.
+    /// Complete replies with a status of 400 and above.
     pub refused: u64,
     /// Requests without a complete reply whose connection the server ended.
     pub broken: u64,

@@ -11,7 +11,7 @@ struct EventsRow {
     first_ns: Option<u64>,
     last_ns: u64,
     longest: Duration,
-    /// Its gaps and instants follow from each other.
+    /// True if the gaps of the reply's events do not follow from their instants.
     is_odd: bool,
 }
 

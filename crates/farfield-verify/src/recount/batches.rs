@@ -22,7 +22,7 @@ const IN_OCTAVE: u64 = 256;
 const LAST_OCTAVE: u32 = 46;
 /// The quantile at 97.5 % of Student's distribution with seven degrees of freedom.
 const STUDENT: f64 = 2.364_624_251;
-/// That of the normal distribution.
+/// The quantile at 97.5 % of the normal distribution.
 const NORMAL: f64 = 1.959_963_985;
 /// Independent requests that must lie beyond a percentile.
 const BEYOND: f64 = 20.0;
@@ -48,7 +48,7 @@ impl NoInterval {
         NoInterval { reason, needs_ns: None }
     }
 
-    /// As the summary should have it.
+    /// The reason as the summary should have it.
     pub fn expected(self) -> Expected {
         let needs = self.needs_ns.map_or(Expected::Nothing, |ns| Expected::Between {
             low: up_to_two_digits(ns * (1.0 - ROUNDING)),
@@ -78,8 +78,8 @@ pub struct Division {
 }
 
 impl Division {
-    /// Of a part that lasted so long, in which the latest instant that counts is `latest_ns` after its
-    /// beginning.
+    /// The division of a part that lasted so long, in which the latest instant that counts is `latest_ns`
+    /// after its beginning.
     pub fn of(lasted_ns: u64, latest_ns: u64) -> Division {
         let bits = (SHORTEST..64).find(|bits| latest_ns >> bits < BATCHES).unwrap_or(63);
         Division { bits, lasted_ns }
@@ -223,7 +223,7 @@ pub struct TimesByBatch {
 }
 
 impl TimesByBatch {
-    /// Of times, each with its instant after the beginning of the part, in nanoseconds.
+    /// Batches of times, each with its instant after the beginning of the part, in nanoseconds.
     pub fn of(division: Division, times: &[(u64, u64)]) -> Result<TimesByBatch, NoInterval> {
         division.enough()?;
         if times.is_empty() {

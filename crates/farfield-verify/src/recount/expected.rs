@@ -22,7 +22,7 @@ pub enum Expected {
     Flag(bool),
     /// Null, or absent.
     Nothing,
-    /// As many values, in this order.
+    /// A list of as many values, in this order.
     List(Vec<Expected>),
     /// Fields by name.
     Record(BTreeMap<&'static str, Expected>),

@@ -23,11 +23,11 @@ pub enum RunPart {
 pub enum RequestScope {
     /// All.
     All,
-    /// Those of a class of clients.
+    /// Requests of a class of clients.
     Class(u16),
-    /// Those of a flow of users.
+    /// Requests of a flow of users.
     Flow(FlowPlace),
-    /// Those for a host.
+    /// Requests for a host.
     Host(HostNumber),
 }
 
@@ -189,7 +189,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Of the `samples` of a part or of a class in it, some of which are `due` in it.
+    /// Streams of the `samples` of a part or of a class in it, some of which are `due` in it.
     fn of(of: &Recount<'_>, samples: &[&Sample], due: &[&Sample], which: RunPart) -> Streams {
         let (from, to) = match which {
             RunPart::WarmUp => (0, of.from),
@@ -505,7 +505,7 @@ impl PartCounts {
         Expected::Record(others.into_iter().chain(replies).collect())
     }
 
-    /// As [`PartCounts::interval`], where the farfield that made the summary has such intervals.
+    /// The interval of [`PartCounts::interval`], where the farfield that made the summary has such intervals.
     fn newer_interval(&self, of: &Recount<'_>, interval: Result<[f64; 2], NoInterval>, by: f64) -> Expected {
         if of.has_newer { self.interval(of, interval, by).0 } else { Expected::Open }
     }

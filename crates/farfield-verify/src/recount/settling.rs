@@ -108,8 +108,8 @@ fn mean(stretches: &[Stretch]) -> Expected {
 mod tests {
     use super::*;
 
-    /// Of times that are all alike, nothing is better cut off: whatever rounding leaves, no end that is said
-    /// is wrong for it. Of a slow beginning another cut is.
+    /// From times that are all alike nothing is better cut off: whatever rounding leaves, no end that is said
+    /// is wrong for them. From a slow beginning its end is.
     #[test]
     fn rounding_decides_nothing() {
         let alike = vec![Stretch { count: 7.0, sum: 7.0 * 3_333_333.1 }; 200];

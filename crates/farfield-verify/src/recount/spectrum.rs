@@ -14,7 +14,7 @@ pub const VALUES_MIN: usize = 100;
 /// Expected logarithm of an average of two ordinates, less that of the spectrum (Heidelberger and Welch
 /// 1981).
 const LOG_BIAS: f64 = -0.270;
-/// Its variance.
+/// Variance of an average's logarithm.
 const LOG_VARIANCE: f64 = 0.645;
 /// C1 in table I there, for 25 averages and a parabola.
 const UNBIASED: f64 = 0.882;

@@ -35,7 +35,7 @@ pub struct SortedTimes {
 /// Intervals of a set of times.
 #[derive(Clone, Copy)]
 pub enum Intervals<'a> {
-    /// Those of batches, or none for a reason.
+    /// Intervals of batches, or none for a reason.
     Of(Result<&'a TimesByBatch, NoInterval>),
     /// Any intervals that an older farfield wrote.
     Unjudged,
@@ -47,7 +47,7 @@ impl Intervals<'_> {
 }
 
 impl SortedTimes {
-    /// Of times in any order.
+    /// Sorts times in any order.
     pub fn of(times: impl Iterator<Item = u64>) -> SortedTimes {
         let mut above = 0;
         let cut = times.map(|ns| {
@@ -265,7 +265,7 @@ impl Estimate {
         self.steps.last().is_some_and(|(_, longer)| *longer <= NONE)
     }
 
-    /// As the summary should have it.
+    /// The estimate as the summary should have it.
     pub fn expected(&self) -> Expected {
         let time = |(ns, beyond): (f64, bool)| {
             let value = Expected::Near { value: ns, by: 1.0 + 1e-9 * ns };

@@ -49,7 +49,7 @@ impl LinkType {
 /// An interface, described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
     /// Header that its packets begin with.
     pub link: LinkType,
@@ -67,9 +67,9 @@ pub enum Direction {
     /// Not said.
     #[default]
     Unknown,
-    /// It came.
+    /// The packet came.
     Inbound,
-    /// It was sent.
+    /// The packet was sent.
     Outbound,
 }
 
@@ -99,6 +99,6 @@ pub struct Statistics {
     pub interface_drops: Option<u64>,
     /// Packets that the filter let through.
     pub filter_accepted: Option<u64>,
-    /// Of those, packets that the capture lost.
+    /// Packets that the filter let through and the capture lost.
     pub capture_drops: Option<u64>,
 }

@@ -18,7 +18,7 @@ pub enum ReaderError {
     /// The source failed, or ended inside a block.
     #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It does not begin with a section.
+    /// The file does not begin with a section.
     #[error("not a pcapng file")]
     NotPcapng,
     /// A length or a reference in it is impossible.
@@ -35,9 +35,9 @@ pub enum Block {
     Interface(Interface),
     /// A packet.
     Packet {
-        /// Its metadata.
+        /// Metadata of the packet.
         metadata: PacketMetadata,
-        /// Its length before it was cut.
+        /// Original length of the packet, in bytes; `bytes` may be cut.
         original_len: u32,
         /// Bytes that were kept of it.
         bytes: Vec<u8>,
@@ -57,9 +57,9 @@ pub enum BlockView<'a> {
     Interface(Interface),
     /// A packet.
     Packet {
-        /// Its metadata.
+        /// Metadata of the packet.
         metadata: PacketMetadata,
-        /// Its length before it was cut.
+        /// Original length of the packet, in bytes; `bytes` may be cut.
         original_len: u32,
         /// Bytes that were kept of it.
         bytes: &'a [u8],
@@ -89,7 +89,7 @@ impl From<BlockView<'_>> for Block {
 pub struct Reader<R> {
     from: R,
     big_endian: bool,
-    /// Of each interface of this section, what a unit of time is worth.
+    /// Worth of a unit of time on each interface of this section.
     units: Vec<Unit>,
     begun: bool,
     /// The body of the block that was read last.

@@ -39,7 +39,7 @@ const FIRST_RATE: &str = "100/s";
 const FIRST_USERS: u32 = 1;
 /// The budget has room for as many full trials, where their goals leave it the choice.
 const TRIALS: u64 = 30;
-/// And for at least so many.
+/// The budget has room for at least so many full trials.
 const TRIALS_MIN: u64 = 12;
 /// A full trial is as much longer than the times of its goals: a queue that fills slowly reaches them.
 const TIMES_OF_GOAL: u64 = 20;

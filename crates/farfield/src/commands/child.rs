@@ -43,13 +43,13 @@ pub struct ChildRuns {
 
 /// The run that an experiment asks for.
 pub struct ChildRun<'a, T> {
-    /// Its place in the experiment, as `design.json` keeps it.
+    /// The run's place in the experiment, as `design.json` keeps it.
     pub design: &'a T,
-    /// Its point, in words.
+    /// The run's point, in words.
     pub point: &'a str,
     /// Keys with their values, set after the user's own and so in their place.
     pub sets: Vec<(String, String)>,
-    /// Its directory; `-2`, `-3` and so on are added where runs were broken off.
+    /// The run's directory; `-2`, `-3` and so on are added where runs were broken off.
     pub directory: PathBuf,
 }
 
@@ -62,7 +62,7 @@ impl<T> ChildRun<'_, T> {
 
 /// A run that was made, now or before.
 pub struct ChildResult {
-    /// Its directory.
+    /// The run's directory.
     pub run: RunDirectory,
     /// Seconds that it took, with start and end.
     pub took_s: f64,

@@ -72,7 +72,7 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
 /// The scenario's speed against the log's, and its length.
 struct Pace {
     speed: f64,
-    /// It was chosen here.
+    /// The speed was chosen here.
     is_chosen: bool,
     /// The time that the log covers, at this speed.
     covered: Duration,
@@ -84,8 +84,8 @@ impl Pace {
     /// Requests that the first run of a slow log shows.
     const REQUESTS: f64 = 300.0;
 
-    /// As it was asked for; else as in the log, or so much faster that the longest run shows something: by
-    /// 2, 5, 10, 20, …
+    /// The pace as it was asked for; else as in the log, or so much faster that the longest run shows
+    /// something: by 2, 5, 10, 20, …
     fn of(report: &FitReport, flags: &FitFlags) -> Pace {
         // A log of one instant is taken for a second's, as the rate of its sessions is.
         let covers_s = report.covers.as_secs_f64().max(1.0);

@@ -25,12 +25,12 @@ pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
     import_for(flags, ScenarioReaders::AsItsContent)
 }
 
-/// Those who may read the scenario.
+/// The users who may read the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScenarioReaders {
-    /// Its owner alone.
+    /// The file's owner alone.
     Owner,
-    /// Its owner alone if credentials or contents of files are in it, else whoever the umask lets.
+    /// The file's owner alone if credentials or contents of files are in it, else whoever the umask lets.
     AsItsContent,
 }
 

@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_ms(1);
 const LATE_SHARE: f64 = 0.02;
 /// Losses may differ by as many standard deviations of independent ones.
 const DEVIATIONS: f64 = 4.0;
-/// And by so many whole outages, where losses come as those.
+/// Losses may also differ by so many whole outages, where they come as those.
 const OUTAGES: f64 = 2.0;
 /// Goodput may be above that of its link by this share: one segment more or less. What the path holds is
 /// added.

@@ -26,7 +26,7 @@ use std::path::Path;
 const SWEEP_FILE: &str = "sweep.json";
 /// The file with a row for each run.
 const TABLE_FILE: &str = "table.csv";
-/// That table as Parquet.
+/// The file with a row for each run, as Parquet.
 const PARQUET_FILE: &str = "table.parquet";
 /// The page.
 const PAGE_FILE: &str = "sweep.html";
@@ -39,7 +39,7 @@ pub struct SweepRequest<'a> {
     pub overlay: Overlay,
     /// The runs that there are to be.
     pub design: &'a DesignFlags,
-    /// Their repeats.
+    /// The runs' repeats.
     pub repeat: &'a RepeatFlags,
     /// The name of such an experiment, also in the name of its folder.
     pub name: &'a str,

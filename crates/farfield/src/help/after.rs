@@ -18,7 +18,7 @@ pub struct HelpFooter {
 }
 
 impl HelpFooter {
-    /// That of `command`.
+    /// The footer of `command`.
     pub fn of(command: &Command) -> HelpFooter {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let mut after = HelpFooter::default();

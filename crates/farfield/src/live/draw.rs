@@ -78,7 +78,7 @@ fn safe(text: &str) -> String {
     printable(text, &[]).into_owned()
 }
 
-/// As much of `text` as `columns` have room for; where that is not all, it ends in an ellipsis.
+/// Cuts `text` to what `columns` have room for; where that is not all, it ends in an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

@@ -29,7 +29,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Those of a run with these settings.
+    /// The facts of a run with these settings.
     pub fn of(settings: &RunSettings) -> RunFacts {
         let measure_from = Instant::ZERO + settings.warm_up;
         let plane = settings.plane.kind();
@@ -118,7 +118,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Those of a run's progress. `next` is the first second that is not settled yet, and is moved on.
+    /// The figures of a run's progress. `next` is the first second that is not settled yet, and is moved on.
     pub fn of(run: &farfield_engine::Progress<'_>, next: &mut usize) -> Figures {
         // A row that lacks what ended in its last moments comes again.
         let current = run.now.min(run.folded_to + ON_ITS_WAY);

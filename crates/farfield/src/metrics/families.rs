@@ -31,7 +31,7 @@ pub struct RunLabels {
 }
 
 impl RunLabels {
-    /// Those of the run with these settings and this directory.
+    /// The labels of the run with these settings and this directory.
     pub fn of(settings: &RunSettings, directory: &Path) -> RunLabels {
         let run = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
         let planned = settings.warm_up + settings.duration + settings.end.cool_down;

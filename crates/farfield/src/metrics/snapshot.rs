@@ -122,7 +122,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// That of a run's progress.
+    /// A snapshot of a run's progress.
     pub fn of(run: &Progress<'_>) -> Snapshot {
         let pause = || run.pause();
         let part = |part: &PhaseStats| PartTotals::of(part, &pause);

@@ -31,13 +31,13 @@ pub struct Guard {
 /// The reason why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It asks for another host, or for none.
+    /// The request asks for another host, or for none.
     Host,
-    /// It comes from a page of another origin.
+    /// The request comes from a page of another origin.
     Origin,
     /// A command that a form of another page could have sent.
     Form,
-    /// It has no token, or another one.
+    /// The request has no token, or another one.
     Token,
 }
 

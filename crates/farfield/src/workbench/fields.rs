@@ -25,9 +25,9 @@ pub enum FieldKind {
 /// A field.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its key in the scenario.
+    /// The field's key in the scenario.
     pub key: &'static str,
-    /// Its name in the form.
+    /// The field's name in the form.
     pub label: &'static str,
     pub kind: FieldKind,
     /// An example, or the default.

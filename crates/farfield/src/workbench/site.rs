@@ -83,7 +83,7 @@ pub struct Workbench {
 }
 
 impl Workbench {
-    /// That of the runs in `folder` and the scenario files in `scenarios`.
+    /// The workbench of the runs in `folder` and the scenario files in `scenarios`.
     pub fn new(
         folder: PathBuf,
         scenarios: PathBuf,

@@ -48,7 +48,7 @@ impl Strangers {
         self.came
     }
 
-    /// One that is a stranger no longer, or has gone.
+    /// Takes out a peer that is a stranger no longer, or has gone.
     pub(super) fn leave(&mut self, number: u64) {
         self.here.retain(|stranger| stranger.number != number);
     }
@@ -73,7 +73,7 @@ impl Refusals {
         None
     }
 
-    /// Those that were not said yet, if it is time.
+    /// Sums the refusals that were not said yet, if it is time.
     pub(super) fn summed(&mut self, now_ns: u64) -> Option<News> {
         if self.more == 0 || now_ns < self.next_ns {
             return None;

@@ -83,7 +83,7 @@ fn equal_shares_are_not_exact() {
     assert_eq!([differs(0.0), differs(0.002 / 1000.0)], [true, false]);
 }
 
-/// Of a thousand designs of three by two values in four blocks, with effects of both factors, of both
+/// In a thousand designs of three by two values in four blocks, with effects of both factors, of both
 /// together and of blocks, and normal errors, 93 to 97 % of the intervals of each change contain what was
 /// planted; where nothing was planted, all lines together are wrong in at most 6 % of them.
 #[test]

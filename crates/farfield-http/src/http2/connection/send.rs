@@ -38,7 +38,7 @@ enum TableContent {
     Nothing,
     /// The common fields with this mark, which take so many bytes.
     Common { mark: u64, bytes: u32 },
-    /// It is too small for them and stays empty.
+    /// Nothing for good: the table is too small for the common fields.
     Never,
 }
 

@@ -32,7 +32,7 @@ impl Entry {
 /// The name of an entry to be.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Name<'a> {
-    /// That of the entry with this number, 0 for the newest.
+    /// The name of the entry with this number, 0 for the newest.
     Entry(usize),
     Text(&'a [u8]),
 }

@@ -6,11 +6,11 @@ use crate::compression::{integer, put_string};
 /// The use that the peer's table, and that of any intermediary, makes of a literal field (RFC 7541, 6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http2) enum Literal {
-    /// It becomes the newest entry.
+    /// The field becomes the newest entry.
     Inserted,
-    /// It leaves the table as it is.
+    /// The field leaves the table as it is.
     NotInserted,
-    /// It is never inserted, not even by intermediaries that encode it again: a credential (7.1.3).
+    /// The field is never inserted, not even by intermediaries that encode it again: a credential (7.1.3).
     Never,
 }
 

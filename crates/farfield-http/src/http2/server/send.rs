@@ -12,13 +12,13 @@ use bytes::Bytes;
 pub enum BodySource {
     /// Nothing.
     None,
-    /// These bytes.
+    /// Bytes as they are.
     Bytes(Bytes),
     /// So many bytes, at least one, which are slices of `of`, over and over.
     Filler {
         /// The bytes that they are slices of, not empty.
         of: Bytes,
-        /// Their number.
+        /// Number of bytes that are left.
         left: u64,
     },
 }
@@ -52,7 +52,7 @@ impl BodySource {
 pub struct BodyFrame {
     /// The frame's header.
     pub header: [u8; HEADER_BYTES],
-    /// Its payload.
+    /// Payload of the frame.
     pub payload: Bytes,
     /// The stream, if the reply is over with it.
     pub ends: Option<StreamId>,

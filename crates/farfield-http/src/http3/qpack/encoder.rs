@@ -6,9 +6,9 @@ use crate::compression::{integer, put_string};
 /// The use that intermediaries which encode a field again may make of it (RFC 9204, 4.5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Literal {
-    /// They may insert it in their tables.
+    /// Intermediaries may insert the field in their tables.
     Insertable,
-    /// They never insert it: a credential (RFC 9204, 7.1.3).
+    /// Intermediaries never insert the field: a credential (RFC 9204, 7.1.3).
     Never,
 }
 

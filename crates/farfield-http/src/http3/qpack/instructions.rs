@@ -71,8 +71,7 @@ impl EncoderStream {
 /// The server's decoder stream, which may cancel streams and do nothing else.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DecoderStream {
-    /// Of a stream's number that goes on in the next byte: the bits it has so far and the place of the next
-    /// ones.
+    /// The bits so far of a stream's number that goes on in the next byte, and the place of the next ones.
     unfinished: Option<(u64, u32)>,
 }
 

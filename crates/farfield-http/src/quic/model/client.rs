@@ -96,7 +96,7 @@ struct Session {
     takes_early: bool,
     /// The server's own; those of an earlier session before they come, where early data is offered.
     server_parameters: Option<TransportParameters>,
-    /// Their place for later sessions.
+    /// Place of the server's parameters for later sessions.
     kept: Arc<Mutex<Option<TransportParameters>>>,
     messages: Messages,
     outgoing: Vec<u8>,

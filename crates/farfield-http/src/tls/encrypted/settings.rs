@@ -74,9 +74,9 @@ pub struct TlsSettings {
 /// The certificates that are accepted.
 #[derive(Debug, Clone)]
 pub enum Trust {
-    /// Those that lead to one of these roots and name the server.
+    /// Certificates that lead to one of these roots and name the server.
     Roots(Vec<CertificateDer<'static>>),
-    /// Those whose public key has one of these pins, whatever they name.
+    /// Certificates whose public key has one of these pins, whatever they name.
     Pins(Vec<Pin>),
     /// All.
     Anyone,

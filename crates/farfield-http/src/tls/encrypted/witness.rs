@@ -14,9 +14,9 @@ pub(crate) enum CertificateVerdict {
     /// None came, as where an earlier session is resumed (RFC 8446 section 2.2).
     #[default]
     NotSeen,
-    /// It was accepted.
+    /// The certificate was accepted.
     Accepted,
-    /// It was not, and what more is known of why.
+    /// The certificate was refused, with what more is known of why.
     Refused(TlsFailure, Box<Detail>),
 }
 

@@ -105,9 +105,9 @@ pub fn shares(offer: &Offer, group: Option<Group>) -> Vec<Group> {
 /// The server's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TlsClientStage {
-    /// Its first message.
+    /// The server's first message.
     Hello,
-    /// The rest of its first messages.
+    /// The rest of the server's first messages.
     Flight,
     /// The end of a full handshake of TLS 1.2.
     End,

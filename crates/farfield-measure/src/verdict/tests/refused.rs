@@ -39,7 +39,7 @@ fn a_server_that_cannot_take_all_packets_is_measured() {
     );
 }
 
-/// Of 6,000 packets that passed the gateway 4,000 were written in vain: without them the worker would have
+/// The worker wrote 4,000 of the 6,000 packets that passed the gateway in vain: without them it would have
 /// been busy for a third of its time.
 #[test]
 fn a_worker_that_sends_everything_again_is_full_because_of_the_server() {

@@ -34,7 +34,7 @@ pub enum CardError {
         /// The interface.
         interface: String,
     },
-    /// It was there.
+    /// The interface was there.
     #[error("the interface {interface} is gone or down: something other than farfield has taken it away")]
     Gone {
         /// The interface.
@@ -62,7 +62,7 @@ pub enum CardError {
         "{blocks} blocks of addresses are more than a filter of the kernel takes: write fewer, larger ones"
     )]
     TooManyBlocks {
-        /// Their number.
+        /// The number of blocks.
         blocks: usize,
     },
     /// The kernel would pass packets on.
@@ -97,7 +97,7 @@ pub enum CardError {
     OwnAddress {
         /// The address.
         address: IpAddr,
-        /// Its interface.
+        /// The address's interface.
         interface: String,
     },
     /// A server on this machine.
@@ -141,7 +141,7 @@ pub enum CardError {
         interface: String,
         /// The server's address, or that of the router to it.
         address: IpAddr,
-        /// Both.
+        /// The two Ethernet addresses that claim the address.
         by: [EthernetAddress; 2],
     },
     /// Nobody has the server's address.

@@ -16,7 +16,7 @@ pub(super) struct Responder {
     own: Vec<(IpAddr, u8)>,
     /// The address that questions of IPv6 come from.
     link_local: Ipv6Addr,
-    /// It answers for its own addresses.
+    /// The responder answers for its own addresses.
     answers: bool,
 }
 
@@ -172,7 +172,7 @@ mod tests {
         Responder::new(OWN, &own, answers)
     }
 
-    /// Another machine's, to ask and answer with.
+    /// Another machine's responder, to ask and answer with.
     fn other() -> Responder {
         let own = [("10.1.2.3", 32), ("fd00::1", 128)].map(|(first, bits)| (first.parse().unwrap(), bits));
         Responder::new(OTHER, &own, true)

@@ -17,7 +17,7 @@ pub(super) struct PostData {
     text: Option<String>,
     #[serde(default)]
     params: Option<Vec<Param>>,
-    /// Of the text: not in HAR 1.2, which has it of contents of replies alone, but in what proxies write.
+    /// Encoding of `text`: proxies write it, though HAR 1.2 has it of contents of replies alone.
     #[serde(default)]
     encoding: Option<String>,
 }
@@ -114,7 +114,7 @@ fn boundary(media_type: &str) -> Option<String> {
     parameter.filter(|boundary| !boundary.is_empty())
 }
 
-/// One that no value has in it.
+/// A boundary that no value has in it.
 fn own_boundary(params: &[Param]) -> String {
     let is_free = |boundary: &String| params.iter().all(|param| !param.value().contains(boundary.as_str()));
     let mut boundaries = (0_u64..).map(|number| format!("----farfield-form-{number}"));

@@ -296,7 +296,7 @@ impl HarEntry {
         rfc3339(self.started_date_time.as_deref()?.as_bytes())
     }
 
-    /// Its time; the sum of its timings, of which those that do not apply are negative, where it has none.
+    /// The entry's time or, without one, the sum of its timings, where those that do not apply are negative.
     fn took(&self) -> Duration {
         let known = |ms: &f64| ms.is_finite() && *ms >= 0.0;
         let timings = self.timings.iter().flatten();

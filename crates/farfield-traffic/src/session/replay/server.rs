@@ -14,7 +14,7 @@ pub struct ReplayServer {
 }
 
 impl ReplayServer {
-    /// That of a URL.
+    /// The server that a URL names.
     pub fn of(url: &Url) -> Option<ReplayServer> {
         let host = url.host_str()?.to_ascii_lowercase();
         Some(ReplayServer { host, port: url.port(), is_tls: url.scheme() == "https" })

@@ -231,7 +231,7 @@ fn requests_with_bodies_in_a_log_are_counted() {
     assert!(log.reading.warnings()[0].ends_with("since a log has none (first: POST /x)"));
 }
 
-/// Of virtual hosts the target's, or that of most lines; and lines whose fields are named.
+/// Lines of the target's virtual host, or of the one of most lines; and lines whose fields are named.
 #[test]
 fn lines_of_one_virtual_host_are_asked_for() {
     let line = |host: &str, path: &str| {

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 pub struct ServerName {
     /// Name or address, without brackets.
     pub host: String,
-    /// Its port.
+    /// The server's port.
     pub port: u16,
 }
 
@@ -58,7 +58,7 @@ impl ServerName {
         Some(Ok(ServerName { host: host.to_owned(), port }))
     }
 
-    /// Its addresses.
+    /// The server's addresses.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>, Problem> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found: Vec<SocketAddr> = found
@@ -70,7 +70,7 @@ impl ServerName {
         }
     }
 
-    /// As the beginning of a URL, without a `/` at its end.
+    /// The beginning of a URL, without a `/` at its end.
     pub fn url(&self) -> String {
         match self.host.contains(':') {
             true => format!("http://[{}]:{}", self.host, self.port),

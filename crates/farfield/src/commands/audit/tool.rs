@@ -32,7 +32,7 @@ const TICK_S: f64 = 0.01;
 pub struct ToolEnd {
     /// The record of its run.
     pub run: ToolRun,
-    /// It ended by itself, with the exit code 0.
+    /// The tool ended by itself, with the exit code 0.
     pub succeeded: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct ToolEnd {
 pub struct Tool<'a> {
     /// Program and arguments.
     pub command: &'a [OsString],
-    /// Its environment besides this process's own.
+    /// The tool's environment besides this process's own.
     pub environment: Vec<(&'static str, String)>,
     /// The file for its standard output.
     pub output: &'a File,

@@ -14,16 +14,16 @@ const SESSIONS: &str = "sessions/s";
 pub struct RisingLoad {
     /// The key that sets it.
     pub key: String,
-    /// Its unit.
+    /// The load's unit.
     pub unit: &'static str,
-    /// It is a whole number.
+    /// The load is a whole number.
     pub whole: bool,
     /// The scenario's own.
     pub own: f64,
 }
 
 impl RisingLoad {
-    /// Of the plan's model of load. Only for a peak may the load be more than a server takes.
+    /// The load of the plan's model. Only for a peak may the load be more than a server takes.
     pub fn of(plan: &RunPlan, is_peak: bool) -> Result<RisingLoad, Problem> {
         let is_flow = !plan.scenario().flow.is_empty();
         let Some(load) = plan.loads().next().filter(|_| !is_flow) else {

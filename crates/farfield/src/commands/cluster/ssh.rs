@@ -163,7 +163,7 @@ fn last_line(pipe: impl Read) -> String {
     text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// This program, to be copied.
+/// The running program, to be copied.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,

@@ -102,7 +102,7 @@ pub struct OwnServer {
 }
 
 impl OwnServer {
-    /// One that speaks as the scenario's target does, and takes this time for a reply.
+    /// A server that speaks as the scenario's target does, and takes this time for a reply.
     pub fn of(scenario: &Scenario, service_time: Duration) -> OwnServer {
         let tls = scenario.target.as_ref().is_some_and(|target| target.to_string().starts_with("https"));
         OwnServer { tls, service_time }

@@ -10,7 +10,7 @@ use farfield_log::{FieldMap, LogFormat, LogParser, LogReader, TransferUnit, deco
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-/// So many bytes of a log are looked at to see its format.
+/// Bytes of a log that are looked at to see its format.
 const LOOKED_AT: u64 = 64 << 10;
 
 /// The settings of a fit that the flags ask for.

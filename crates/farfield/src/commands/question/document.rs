@@ -36,7 +36,7 @@ struct Document {
     title: String,
     /// A scenario file, beside the question, or a URL; or the scenario itself.
     scenario: Value,
-    /// Where the question comes from.
+    /// The source of the question.
     #[serde(default)]
     source: String,
     /// The observations there.
@@ -90,7 +90,7 @@ struct AskedColumn {
     scale: Option<Scale>,
 }
 
-/// Where the scenario of a question is.
+/// The source of a question's scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// A file or a URL.

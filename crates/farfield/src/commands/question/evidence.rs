@@ -67,7 +67,7 @@ pub struct RunEvidence {
     pub point: usize,
     /// Number of attempts before, which were disturbed.
     pub attempt: u32,
-    /// Its place in the experiment.
+    /// The run's place in the experiment.
     pub design: Design,
     /// The run directory, from the folder of the experiment.
     pub directory: PathBuf,
@@ -85,7 +85,7 @@ struct FileDigest {
 }
 
 impl Evidence {
-    /// Of an experiment, whose files are yet to be looked at.
+    /// The evidence of an experiment, whose files are yet to be looked at.
     ///
     /// # Errors
     /// If the table of points is not there any more.
@@ -238,7 +238,7 @@ impl FileDigest {
         FileDigest { name: name.to_owned(), bytes: content.len() as u64, sha256 }
     }
 
-    /// Of the file at `path`, which may be larger than memory.
+    /// The digest of the file at `path`, which may be larger than memory.
     fn of_file(name: &str, path: &Path) -> io::Result<FileDigest> {
         let mut file = farfield_files::open_regular(path)?;
         let (mut digest, mut bytes, mut part) = (Sha256::new(), 0, vec![0; 1 << 16]);

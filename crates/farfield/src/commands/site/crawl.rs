@@ -283,7 +283,7 @@ mod tests {
         crawl(&start.parse().expect("a URL"), bounds, &AtomicBool::new(false)).expect("a first page")
     }
 
-    /// Of a page so much is held and looked at; the rest counts as its size.
+    /// A page is held and looked at up to a limit; the rest counts as its size.
     #[test]
     fn html_of_a_page_is_read_up_to_its_limit() {
         let page = |path: &str| {
