@@ -62,7 +62,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l cool-down -d 'Time for which the load goes on after the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l cool-down -d 'Time for which the load goes on after the measured part; none if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
@@ -263,7 +263,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l request
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l cool-down -d 'Time for which the load goes on after the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l cool-down -d 'Time for which the load goes on after the measured part; none if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
@@ -497,7 +497,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand gather" -s n -l reques
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand gather" -l cool-down -d 'Time for which the load goes on after the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand gather" -l cool-down -d 'Time for which the load goes on after the measured part; none if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand gather" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
@@ -529,7 +529,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_se
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l cool-down -d 'Time for which the load goes on after the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l cool-down -d 'Time for which the load goes on after the measured part; none if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l part -d 'Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the place that Slurm, MPI or Kubernetes give; all of it if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l start-at -d 'Start at this wall-clock time, such as 2026-12-01T09:30:00Z; as soon as all is ready if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand cluster; and __fish_seen_subcommand_from run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r

@@ -692,7 +692,7 @@ if TYPE_CHECKING:
         """Length of the warm-up, before the measured part [default: 1s]"""
 
         cool_down: Value
-        """Time for which the load goes on after the measured part"""
+        """Time for which the load goes on after the measured part; none if absent"""
 
         part: Value
         """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the
@@ -937,7 +937,7 @@ if TYPE_CHECKING:
         """Length of the warm-up, before the measured part [default: 1s]"""
 
         cool_down: Value
-        """Time for which the load goes on after the measured part"""
+        """Time for which the load goes on after the measured part; none if absent"""
 
         part: Value
         """Make this part of a run that several processes share, such as 2/3, or 3..5/16; auto takes the

@@ -3,8 +3,9 @@
 //! A trial says when its response times had settled, and whether they differ at its end
 //! ([`farfield_measure::settling`]). One trial's answer varies, so half of at least three that kept their
 //! goals decide, and those that follow get twice as long as these took on average. Trials that broke their
-//! goals say nothing: their queues may grow to the end. The result depends on the trials alone, so that a
-//! search that goes on where it was comes to the same.
+//! goals say nothing: their queues may grow to the end. For a cool-down ends count at which times become
+//! shorter, as they do where the load is over: those of a queue that grows it would not mend. The result
+//! depends on the trials alone, so that a search that goes on where it was comes to the same.
 
 use crate::trial::Observed;
 use farfield_base::Duration;
@@ -83,8 +84,9 @@ impl CoolDowns {
         if !observed.keeps_goals() {
             return;
         }
-        let long_enough = observed.end_ns >= (observed.warm_up_ns + measured.as_ns()) / END;
-        self.ends.push(if long_enough { observed.end_ns } else { 0 });
+        let is_long = observed.end_ns >= (observed.warm_up_ns + measured.as_ns()) / END;
+        let falls = observed.halves_ratio.is_some_and(|ratio| ratio < 1.0);
+        self.ends.push(if is_long && falls { observed.end_ns } else { 0 });
         let differing = self.ends.iter().filter(|end| **end > 0).count();
         if self.ends.len() >= TRIALS && differing * 2 > self.ends.len() {
             let mean = self.ends.iter().sum::<u64>() / self.ends.len() as u64;
@@ -148,15 +150,18 @@ mod tests {
     #[test]
     fn cool_downs_follow_what_half_of_the_trials_show() {
         let (measured, warm_up) = (Duration::from_secs(4), Duration::from_secs(1));
-        let ending = |end_ms: u64| Observed {
+        let ending = |end_ms: u64, ratio| Observed {
             end_ns: end_ms * 1_000_000,
+            halves_ratio: Some(ratio),
             ..observed(Some(0), warm_up, Validity::Valid)
         };
-        let after = |ends_ms: &[u64]| {
+        let after_of = |ends_ms: &[u64], ratio| {
             let mut cool_downs = CoolDowns::default();
-            ends_ms.iter().for_each(|end_ms| cool_downs.note(&ending(*end_ms), measured));
+            ends_ms.iter().for_each(|end_ms| cool_downs.note(&ending(*end_ms, ratio), measured));
             cool_downs.next(measured)
         };
+        let after = |ends_ms: &[u64]| after_of(ends_ms, 0.9);
+        assert_eq!(after_of(&[1000; 12], 1.1), Duration::ZERO);
         assert_eq!(after(&[1000, 1000]), Duration::ZERO);
         assert_eq!(after(&[1000, 500, 0]), Duration::from_ms(1000));
         assert_eq!(after(&[50, 50, 50]), Duration::ZERO);

@@ -43,7 +43,7 @@ keyed! {
         /// Length of the warm-up, before the measured part
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         warm_up: Option<String> => "run.warm-up" as keys::seconds,
-        /// Time for which the load goes on after the measured part
+        /// Time for which the load goes on after the measured part; none if absent
         #[arg(long, hide_short_help = true, value_name = "TIME", allow_hyphen_values = true)]
         cool_down: Option<String> => "run.cool-down" as keys::seconds,
         /// Set seconds in which the machine was disturbed aside, and measure as much longer
