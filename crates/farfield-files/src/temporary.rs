@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Attempts at a folder that nobody else has locked.
-const TRIES: usize = 3;
+const TRIES: usize = 20;
 
 /// A new folder with a random name that begins with `prefix`, which its owner alone may enter, whatever the
 /// umask. It is removed when this is dropped.
@@ -36,8 +36,11 @@ pub struct LockedFolder {
 pub fn locked_folder(prefix: &str) -> io::Result<LockedFolder> {
     for _ in 0..TRIES {
         let folder = temporary_folder(prefix)?;
-        let held = Folder::open(folder.path())?;
-        // One that another process has found and locked in the meantime is about to be removed.
+        // Another process may find it before it is locked, take it for abandoned, and remove it.
+        let held = match Folder::open(folder.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            held => held?,
+        };
         if held.lock() != Lock::Held && held.is_at_its_path() {
             return Ok(LockedFolder { folder, held });
         }
@@ -102,5 +105,19 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
         drop(one);
         assert!(!path.exists());
+    }
+
+    /// Processes that start at once each look for folders that others left, and find those that are not
+    /// locked yet: none loses its own.
+    #[test]
+    fn folders_that_are_made_at_once_are_not_taken_for_abandoned_ones() {
+        let made = || {
+            for _ in 0..200 {
+                remove_abandoned("farfield-at-once-");
+                let folder = locked_folder("farfield-at-once-").expect("a folder");
+                assert!(folder.path().exists());
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(made))));
     }
 }

@@ -77,14 +77,23 @@ const KEPT_BYTES: libc::c_int = 32 << 20;
 const OWN_MAPPING_BYTES: libc::c_int = 1 << 20;
 
 /// Keeps freed memory in the process. Does nothing if the allocator is not glibc's.
-#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "the call has no safe wrapper"))]
+///
+/// Where the process's addresses are limited (`ulimit -v`), its threads share one arena: by default each
+/// reserves 64 MiB of addresses for its own, after which hardly any are left for what asks the C library
+/// itself, and answers a refusal with a panic (zstd).
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "the calls have no safe wrapper"))]
 pub fn keep_freed_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt(3) takes numbers, touches no memory of ours, and may be called at any time from any
-    // thread. A value that it refuses leaves things as they were, which costs time alone.
+    // thread. A value that it refuses leaves things as they were, which costs time alone. getrlimit(2) writes
+    // to the limit that it is given.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
         libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);
+        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        if libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY {
+            libc::mallopt(libc::M_ARENA_MAX, 1);
+        }
     }
 }
 
