@@ -74,23 +74,24 @@ const MODELS: [Known; 4] = [
     },
 ];
 
-/// farfield's own server, whose service times are constant.
+/// farfield's own server, whose service times are constant. In a minute it has requests enough for a
+/// percentile only where it is not nearly full: bursts of long times are short there, and many.
 const SERVERS: [Known; 2] = [
     Known {
-        name: "M/D/2, 4 ms",
-        is: "--service-time 4ms --servers 2",
-        goals: "p99<60ms,errors<0.1%",
-        law: Law::Mdc { servers: 2, service_s: 0.004, quantile: 0.99 },
-        limit: 0.06,
-        trial: "5s",
+        name: "M/D/16, 4 ms",
+        is: "--service-time 4ms --servers 16",
+        goals: "p99<8ms,errors<0.1%",
+        law: Law::Mdc { servers: 16, service_s: 0.004, quantile: 0.99 },
+        limit: 0.008,
+        trial: "2s",
     },
     Known {
-        name: "M/D/1, 5 ms",
-        is: "--service-time 5ms --servers 1",
-        goals: "p99<100ms,errors<0.1%",
-        law: Law::Mdc { servers: 1, service_s: 0.005, quantile: 0.99 },
-        limit: 0.1,
-        trial: "5s",
+        name: "M/D/8, 4 ms",
+        is: "--service-time 4ms --servers 8",
+        goals: "mean<8ms,errors<0.1%",
+        law: Law::MdcMean { servers: 8, service_s: 0.004 },
+        limit: 0.008,
+        trial: "2s",
     },
 ];
 

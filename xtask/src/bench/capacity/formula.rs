@@ -7,6 +7,8 @@ pub enum Law {
     Mm1 { service_s: f64, quantile: f64 },
     /// M/D/c: this quantile of the time in the system.
     Mdc { servers: usize, service_s: f64, quantile: f64 },
+    /// M/D/c: the mean of the time in the system.
+    MdcMean { servers: usize, service_s: f64 },
     /// M/M/1 with so many places, that in service among them: the share of arrivals that find none.
     Mm1k { service_s: f64, places: i32 },
 }
@@ -16,7 +18,9 @@ impl Law {
     fn most(&self) -> f64 {
         match self {
             Law::Mm1 { service_s, .. } => 1.0 / service_s,
-            Law::Mdc { servers, service_s, .. } => *servers as f64 / service_s,
+            Law::Mdc { servers, service_s, .. } | Law::MdcMean { servers, service_s } => {
+                *servers as f64 / service_s
+            }
             Law::Mm1k { service_s, .. } => 2.0 / service_s,
         }
     }
@@ -32,6 +36,7 @@ impl Law {
             Law::Mdc { servers, service_s, quantile } => {
                 waits_at_most(servers, service_s, load, limit - service_s) >= quantile
             }
+            Law::MdcMean { servers, service_s } => service_s + mean_wait(servers, service_s, load) <= limit,
             Law::Mm1k { service_s, places } => {
                 let utilisation = load * service_s;
                 let states: f64 = (0..=places).map(|count| utilisation.powi(count)).sum();
@@ -70,6 +75,17 @@ fn waits_at_most(servers: usize, service_s: f64, load: f64, wait_s: f64) -> f64 
         weight *= rest / (arrivals + 1) as f64;
     }
     sum
+}
+
+/// The mean time that a customer of M/D/c waits: by Little's law that of the queue over the load.
+fn mean_wait(servers: usize, service_s: f64, load: f64) -> f64 {
+    // Nearer to its end the queue is longer than there are states.
+    if load * service_s > 0.99 * servers as f64 {
+        return f64::INFINITY;
+    }
+    let numbers = in_system(servers, load * service_s);
+    let waiting = |(count, share): (usize, &f64)| count.saturating_sub(servers) as f64 * share;
+    numbers.iter().enumerate().map(waiting).sum::<f64>() / load
 }
 
 /// The distribution of the number of customers in an M/D/c queue to which `offered` come in a service time.
@@ -113,6 +129,15 @@ mod tests {
             let expected = (1.0 - load) * (load * wait_s).exp();
             let found = waits_at_most(1, 1.0, load, wait_s);
             assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+        }
+    }
+
+    /// Pollaczek and Khinchine's mean of M/D/1, ρs / 2(1 − ρ).
+    #[test]
+    fn mean_waits_are_those_of_pollaczek_and_khinchine() {
+        for load in [0.3, 0.8, 0.9] {
+            let (found, expected) = (mean_wait(1, 1.0, load), load / 2.0 / (1.0 - load));
+            assert!((found / expected - 1.0).abs() < 1e-4, "{found} is not {expected}");
         }
     }
 
