@@ -47,8 +47,8 @@ pub(super) struct Focus {
     apart: f64,
     /// The first block that counts: those before it lay elsewhere.
     from_block: u32,
-    /// The variance of the first blocks, from which their number followed.
-    pilot: Option<Variance>,
+    /// The variance of the first blocks, from which their number followed, by the link that they had.
+    pilot: Option<(Link, Variance)>,
 }
 
 impl Search<'_> {
@@ -73,7 +73,7 @@ impl Search<'_> {
             focus = next;
             let counted = block + 1 - focus.from_block;
             if counted >= PILOT && focus.pilot.is_none() && self.shows_its_variance(focus, line) {
-                focus.pilot = Some(line.residual);
+                focus.pilot = Some((line.link(), line.residual));
                 let blocks = line.crossing(line.residual, LEVEL).map(|found| {
                     let wider = found.half_width() / (self.plan.precision * found.load);
                     (f64::from(counted) * wider.powi(2)).ceil().min(f64::from(BLOCKS_MAX)) as u32
@@ -184,7 +184,9 @@ impl Search<'_> {
 
     pub(super) fn fit(&self) -> Option<Crossing> {
         let line = self.line()?;
-        match (self.focus?.pilot, line.link()) {
+        // That of another link is in other units.
+        let pilot = self.focus?.pilot.filter(|(link, _)| *link == line.link());
+        match (pilot.map(|(_, variance)| variance), line.link()) {
             (pilot, Link::Inverse) => line.crossing(pilot.unwrap_or(line.residual), LEVEL),
             // Few bursts vary by less than many.
             (Some(pilot), Link::Log) if bursts(line) >= BURSTS_MIN => {
