@@ -429,9 +429,9 @@ fn doctor_measures_what_the_generator_can_offer() {
     place.write("tls.toml", "target = 'https://127.0.0.1:1/'\nload = { model = 'closed', users = 2 }\n");
     let text = place.farfield("doctor --limit tls.toml --budget 6s").stdout;
     assert!(text.contains("users generators") && text.contains("with "), "{text}");
-    place.write("pinned.toml", "target = 'https://127.0.0.1:1/'\nload.model = 'closed'\ntls.ca = 'ca.pem'\n");
-    place.write("ca.pem", "");
-    place.farfield("doctor --limit pinned.toml").exits(2);
+    let pin = format!("tls.pins = ['sha256//{}=']\n", "A".repeat(43));
+    place.write("pinned.toml", format!("target = 'https://127.0.0.1:1/'\nload.model = 'closed'\n{pin}"));
+    place.farfield("doctor --limit pinned.toml").exits(2).says(&["`tls.pins` do not know"]);
     assert!(place.farfield("doctor shop.toml").exits(2).stderr.contains("--limit"));
 }
 
