@@ -91,7 +91,7 @@ impl Host {
         Host {
             version,
             tunnel: tunnel.map(|proxy| proxy.tunnel_request(&name.authority, tls.is_some()).into()),
-            http3: quic_client(version, tls, (plan.seed, plan.worker, place)).filter(|_| carries_quic),
+            http3: quic_client(version, tls, (plan.seed, plan.worker.number, place)).filter(|_| carries_quic),
             upgrades: upgrade_client(version, tls).filter(|_| plan.itinerary.opens_websockets()),
             tls: tls.filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
         }

@@ -74,6 +74,7 @@ mod users;
 mod waiting;
 mod websocket;
 mod withhold;
+mod worker;
 
 pub use book::{Book, HttpVersion, Target};
 pub use event_policy::{EventPolicy, EventsBy};

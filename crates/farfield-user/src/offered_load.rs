@@ -1,11 +1,12 @@
 //! The offered load of one worker: the model that says when users act, when the load ends, and how much of it
 //! is left.
 
-use crate::load::{Model, Worker, model_of};
+use crate::load::{Model, model_of};
 use crate::plan::Share;
 use crate::silence::Silence;
 use crate::transport::Transport;
 use crate::user::User;
+use crate::worker::Worker;
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant, Sample};
 use std::num::NonZeroU32;
@@ -45,14 +46,13 @@ impl OfferedLoad {
     /// The load of `plan`, before the run.
     pub fn of(plan: &Share) -> OfferedLoad {
         let model = model_of(plan);
-        let worker = Worker { number: plan.worker, workers: plan.workers };
         OfferedLoad {
             seed: plan.seed,
             end: plan.window.measure_to + plan.end.cool_down,
             finish: plan.end.finish,
             finished: false,
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
-            sessions_left: own_sessions(plan.end.sessions, worker, model.users()),
+            sessions_left: own_sessions(plan.end.sessions, plan.worker, model.users()),
             silence: Silence::of(plan.window, &plan.policy),
             given_up: None,
             model,

@@ -3,8 +3,8 @@
 use crate::event_policy::EventPolicy;
 use crate::flow::{Flow, Tag};
 use crate::itinerary::Itinerary;
-use crate::load::Worker;
 use crate::policy::Policy;
+use crate::worker::Worker;
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Window};
 use farfield_http::tls;
@@ -55,8 +55,7 @@ pub(crate) struct Share {
     pub events: EventPolicy,
     pub tls: Vec<Option<tls::Sessions>>,
     pub seed: Seed,
-    pub worker: u32,
-    pub workers: u32,
+    pub worker: Worker,
     /// The number of this worker's first connection, and the distance from each to the next.
     pub serials: (u32, u32),
     pub window: Window,
@@ -75,8 +74,8 @@ impl Plan {
         let share = |(flow, tag): (Flow, Tag)| {
             let serials = tag.serials(worker, workers);
             let ahead = tag.first_user % workers;
-            let worker = (worker + workers - ahead) % workers;
-            let own_requests = |all| Worker { number: worker, workers }.requests(all, flow.load.users());
+            let worker = Worker { number: (worker + workers - ahead) % workers, workers };
+            let own_requests = |all| worker.requests(all, flow.load.users());
             let requests_max = requests_max.map(own_requests);
             let share = Share {
                 load: flow.load,
@@ -86,7 +85,6 @@ impl Plan {
                 tls: tls.clone(),
                 seed: tag.seed(seed, &flow.name),
                 worker,
-                workers,
                 serials,
                 window,
                 requests_max,

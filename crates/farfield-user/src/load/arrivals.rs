@@ -1,7 +1,8 @@
 //! The arrivals of one worker, with the one that comes next.
 
-use super::{Announcement, Worker};
+use super::Announcement;
 use crate::transport::Wake;
+use crate::worker::Worker;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::arrival::{ArrivalProcess, WorkerArrivals};

@@ -4,9 +4,10 @@
 //! its page when the number has fallen below it, and comes back, as somebody whom the server has not seen,
 //! when it grows again.
 
-use super::{Announcement, Assignment, Model, Taker, Worker, fraction};
+use super::{Announcement, Assignment, Model, Taker, fraction};
 use crate::itinerary::Itinerary;
 use crate::transport::Wake;
+use crate::worker::Worker;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use farfield_traffic::distribution::Distribution;

@@ -1,9 +1,10 @@
 //! A hybrid (partly open) load: sessions arrive openly, and pages inside one wait for each other.
 
 use super::arrivals::Arrivals;
-use super::{Announcement, Assignment, Model, Taker, Worker};
+use super::{Announcement, Assignment, Model, Taker};
 use crate::itinerary::Itinerary;
 use crate::transport::Wake;
+use crate::worker::Worker;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use farfield_traffic::arrival::ArrivalProcess;

@@ -4,10 +4,11 @@
 //! one request each.
 
 use super::arrivals::Arrivals;
-use super::{Announcement, Assignment, Model, Taker, Worker};
+use super::{Announcement, Assignment, Model, Taker};
 use crate::itinerary::Itinerary;
 use crate::slots::UserSlot;
 use crate::transport::Wake;
+use crate::worker::Worker;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::arrival::ArrivalProcess;

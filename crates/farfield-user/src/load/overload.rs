@@ -1,9 +1,10 @@
 //! An overload: the S-Client of Banga and Druschel (1999), whose descriptors keep trying to connect.
 
-use super::{Announcement, Assignment, Model, Taker, Worker, fraction};
+use super::{Announcement, Assignment, Model, Taker, fraction};
 use crate::itinerary::Itinerary;
 use crate::slots::DescriptorSlot;
 use crate::transport::{ConnectionKey, Wake};
+use crate::worker::Worker;
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use farfield_traffic::load::{Overload, Restart};
