@@ -12,12 +12,12 @@
 //! named. What is asked on connections that are open stays on them. Early data does not go with such an
 //! attempt.
 
-use crate::book::HttpVersion;
 use crate::connection::{Attempt, ConnectionState};
 use crate::egress::Egress;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
+use crate::version::HttpVersion;
 use farfield_base::{Duration, HostNumber, Instant, Outcome, SpokenVersion};
 use smallvec::SmallVec;
 

@@ -1,8 +1,7 @@
 //! The bytes of every request of the scenario, encoded once before the run.
 
 use crate::expect::{check_expectation, is_expectation};
-use crate::host::{self, HostName};
-use crate::proxy::Proxy;
+use crate::target::{self, HostName, Target};
 use bytes::Bytes;
 use farfield_base::{HostNumber, SpokenVersion};
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
@@ -11,118 +10,6 @@ use farfield_http::http3;
 use farfield_traffic::request::{Request, RequestSet};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// A version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// HTTP/1.0.
-    Http10,
-    /// HTTP/1.1.
-    Http11,
-    /// HTTP/2: over TLS as ALPN agrees (RFC 9113 section 3.2), else by prior knowledge (section 3.3).
-    Http2,
-    /// HTTP/3, over QUIC (RFC 9114).
-    Http3,
-    /// Over TLS, as browsers choose it: of HTTP/2 and HTTP/1.1 what ALPN agrees on, and HTTP/3 where the
-    /// server names it as an alternative (RFC 7838).
-    Auto,
-}
-
-impl HttpVersion {
-    /// The version of HTTP/1 that heads announce, if it is one.
-    pub(crate) fn of_http1(self) -> Option<Version> {
-        match self {
-            HttpVersion::Http10 => Some(Version::Http10),
-            HttpVersion::Http11 | HttpVersion::Auto => Some(Version::Http11),
-            HttpVersion::Http2 | HttpVersion::Http3 => None,
-        }
-    }
-
-    /// The version of all connections, if that is known before they are opened.
-    pub(crate) fn of_connections(self) -> Option<SpokenVersion> {
-        match self {
-            HttpVersion::Http10 => Some(SpokenVersion::Http10),
-            HttpVersion::Http11 => Some(SpokenVersion::Http11),
-            HttpVersion::Http2 => Some(SpokenVersion::Http2),
-            HttpVersion::Http3 => Some(SpokenVersion::Http3),
-            HttpVersion::Auto => None,
-        }
-    }
-
-    /// True if requests without TLS may be in absolute form (RFC 9112 section 3.2.2).
-    pub(crate) fn has_absolute_form(self) -> bool {
-        self.of_http1().is_some()
-    }
-
-    /// True if connections may have streams.
-    pub(crate) fn may_have_streams(self) -> bool {
-        self.may_be(SpokenVersion::Http2) || self.may_be(SpokenVersion::Http3)
-    }
-
-    fn may_be(self, version: SpokenVersion) -> bool {
-        match self.of_connections() {
-            Some(own) => own == version,
-            None => version != SpokenVersion::Http10,
-        }
-    }
-
-    /// The version as it is written in request lines.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            HttpVersion::Http10 => Version::Http10.name(),
-            HttpVersion::Http11 | HttpVersion::Auto => Version::Http11.name(),
-            HttpVersion::Http2 => "HTTP/2",
-            HttpVersion::Http3 => "HTTP/3",
-        }
-    }
-}
-
-/// A host that requests are for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// The Host field: name or address, with the port where it is not the scheme's own.
-    pub host: String,
-    /// The version that is spoken.
-    pub version: HttpVersion,
-    /// The Authorization field of requests that say none of their own.
-    pub authorization: Option<String>,
-    /// The scheme is https.
-    pub secure: bool,
-    /// The proxy that connections go to.
-    pub proxy: Option<Proxy>,
-}
-
-impl Target {
-    /// The scheme's name.
-    pub(crate) fn scheme(&self) -> &'static str {
-        if self.secure { "https" } else { "http" }
-    }
-
-    /// Text before the path of a request in absolute form, if that is how a proxy is asked.
-    pub(crate) fn absolute_prefix(&self) -> Option<String> {
-        self.asked_proxy().map(|_| format!("{}://{}", self.scheme(), self.host))
-    }
-
-    /// The proxy that requests themselves are for: others go through its tunnels.
-    fn asked_proxy(&self) -> Option<&Proxy> {
-        self.proxy.as_ref().filter(|_| !self.secure && self.version.has_absolute_form())
-    }
-
-    /// The lines that a request with `own` fields gets beside these.
-    pub(crate) fn credentials_beside<'a>(
-        &self,
-        own: impl IntoIterator<Item = &'a str> + Clone,
-    ) -> impl Iterator<Item = (String, String)> {
-        let beside = |name: &str, value: Option<String>| {
-            let said = own.clone().into_iter().any(|own| own.eq_ignore_ascii_case(name));
-            value.filter(|_| !said).map(|value| (name.to_owned(), value))
-        };
-        let of_proxy = self.asked_proxy().and_then(Proxy::authorization);
-        let lines =
-            [beside("Authorization", self.authorization.clone()), beside("Proxy-Authorization", of_proxy)];
-        lines.into_iter().flatten()
-    }
-}
 
 /// Encoded requests, by number.
 #[derive(Debug, Clone)]
@@ -276,7 +163,7 @@ impl<'a> PlacedRequest<'a> {
         targets: &'a [Target],
     ) -> Result<PlacedRequest<'a>, RequestError> {
         let (host, path) =
-            host::place(hosts, &request.path).ok_or_else(|| RequestError::Target(request.path.clone()))?;
+            target::place(hosts, &request.path).ok_or_else(|| RequestError::Target(request.path.clone()))?;
         let target = &targets[host.index()];
         let own = request.headers.iter();
         let mut headers: Vec<(String, String)> = own

@@ -4,7 +4,6 @@
 //! Their traffic is in the modules `streams`, `quic`, `secure`, `early` and `tunnel`; the choice of a
 //! connection for a request, in `dispatch`.
 
-use crate::book::HttpVersion;
 use crate::buffers::Buffers;
 use crate::connection::{Connection, ConnectionState};
 use crate::event_policy::EventPolicy;
@@ -17,6 +16,7 @@ use crate::slots::{DescriptorSlot, UserSlot};
 use crate::table::ConnectionSlots;
 use crate::transport::ConnectionKey;
 use crate::user::User;
+use crate::version::HttpVersion;
 use farfield_base::{HostNumber, Instant};
 use farfield_http::http1::{KnownHead, Limits};
 use farfield_http::http2::Heads;

@@ -1,65 +1,14 @@
 //! The hosts that users ask: what is known of each before the run, and the clients of TLS, HTTP/3 and proxies
 //! that connections to it are opened with.
 
-use crate::book::{HttpVersion, Target};
 use crate::connection::Connection;
 use crate::plan::Share;
+use crate::target::HostName;
+use crate::version::HttpVersion;
 use bytes::Bytes;
-use farfield_base::HostNumber;
 use farfield_base::random::Seed;
 use farfield_http::{quic, tls};
-use std::borrow::Cow;
 use std::sync::Arc;
-use url::Url;
-
-/// A host as its requests name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HostName {
-    /// Name or address, with the port where it is not the scheme's own.
-    pub authority: Box<str>,
-    /// The version that its requests are written for.
-    pub version: HttpVersion,
-    /// The scheme, `://` and the authority.
-    pub origin: Box<str>,
-}
-
-impl HostName {
-    /// The names of all `targets`, in their order.
-    pub fn of_all(targets: &[Target]) -> Arc<[HostName]> {
-        let name = |target: &Target| HostName {
-            authority: target.host.as_str().into(),
-            version: target.version,
-            origin: format!("{}://{}", target.scheme(), target.host).into(),
-        };
-        targets.iter().map(name).collect()
-    }
-}
-
-/// The host of a request for `target`, a path or a URL, and the path that it is asked for there: of a path
-/// the first of `hosts`; nothing of a URL that is of none.
-pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumber, Cow<'a, str>)> {
-    let Some((scheme, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else {
-        return Some((HostNumber::TARGET, target.into()));
-    };
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let scheme = match scheme.to_ascii_lowercase().as_str() {
-        "ws" => "http",
-        "wss" => "https",
-        _ => scheme,
-    };
-    // Names are compared as browsers have them, and a usual port may be written.
-    let root = Url::parse(&format!("{scheme}://{authority}/")).ok()?;
-    // Credentials are the host's, and not one request's.
-    if authority.contains('@') {
-        return None;
-    }
-    let is_of = |host: &HostName| {
-        Url::parse(&format!("{}/", host.origin)).is_ok_and(|own| own.origin() == root.origin())
-    };
-    let place = hosts.iter().position(is_of)?;
-    let path = if path.starts_with('/') { path.into() } else { format!("/{path}").into() };
-    Some((HostNumber::at(place), path))
-}
 
 /// A host that connections lead to.
 #[derive(Debug)]
@@ -154,41 +103,5 @@ fn quic_client(
             Some(quic::Client::new(settings))
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_lead_to_their_hosts() {
-        let target = |host: &str, secure| Target {
-            host: host.into(),
-            version: HttpVersion::Http11,
-            authorization: None,
-            secure,
-            proxy: None,
-        };
-        let hosts =
-            HostName::of_all(&[target("shop", false), target("shop", true), target("api:8080", false)]);
-        for (url, expected) in [
-            ("/", Some((0, "/"))),
-            ("/go?to=http://api:8080/", Some((0, "/go?to=http://api:8080/"))),
-            ("*", Some((0, "*"))),
-            ("http://shop/a?b", Some((0, "/a?b"))),
-            ("http://Shop:80?b", Some((0, "/?b"))),
-            ("http://user:pass@shop/", None),
-            ("HTTPS://SHOP", Some((1, "/"))),
-            ("http://api:8080/", Some((2, "/"))),
-            ("ws://api:8080/chat", Some((2, "/chat"))),
-            ("WSS://shop/chat", Some((1, "/chat"))),
-            ("http://api:80801/", None),
-            ("http://api/", None),
-            ("http://shop.test/", None),
-        ] {
-            let found = place(&hosts, url).map(|(host, path)| (host.index(), path.into_owned()));
-            assert_eq!(found, expected.map(|(host, path)| (host, path.to_owned())), "{url}");
-        }
     }
 }

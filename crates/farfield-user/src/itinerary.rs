@@ -4,15 +4,16 @@
 //! The choice between pages of a set, with bytes that were encoded before the run, and sessions that depend
 //! on replies, is made here and nowhere else.
 
-use crate::book::{Book, Http2Request, HttpVersion, Target};
+use crate::book::{Book, Http2Request};
 use crate::exchange::Job;
-use crate::host::HostName;
 use crate::pages::Pages;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
 use crate::session::{AfterPage, Sessions, is_last};
 use crate::slots::PendingSlot;
+use crate::target::{HostName, Target};
 use crate::user::User;
+use crate::version::HttpVersion;
 use bytes::Bytes;
 use farfield_base::random::Stream;
 use farfield_base::{Ending, HostNumber, Instant, LoadCounts, Note, Outcome};

@@ -1,7 +1,8 @@
 //! Pages of a set: which there are, and the bytes of their requests.
 
-use crate::book::{Book, Target};
+use crate::book::Book;
 use crate::exchange::Job;
+use crate::target::Target;
 use crate::user::User;
 use farfield_base::{Ending, Instant, Note, SessionFailure};
 use farfield_http::http1::RequestError;

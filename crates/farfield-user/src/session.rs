@@ -34,10 +34,9 @@ mod websocket;
 
 pub(crate) use way::is_last;
 
-use crate::book::Target;
-use crate::host::HostName;
 use crate::outgoing::Outgoing;
 use crate::slots::PendingSlot;
+use crate::target::{HostName, Target};
 use crate::user::User;
 use bytes::Bytes;
 use failure::{Failed, Failures};

@@ -1,9 +1,9 @@
 //! Requests of states as far as they are the same each time, and the parts that all requests for a host have:
 //! both are encoded before the run.
 
-use crate::book::{HttpVersion, Target};
 use crate::expect::check_expectation;
-use crate::host::{self, HostName};
+use crate::target::{self, HostName, Target};
+use crate::version::HttpVersion;
 use farfield_base::HostNumber;
 use farfield_http::http1::{RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields};
@@ -82,7 +82,7 @@ impl Recipe {
             None => (HostNumber::TARGET, None),
         };
         let embedded = state.embedded.iter().map(|url| {
-            let (host, path) = host::place(hosts, url).ok_or_else(|| RequestError::Target(url.clone()))?;
+            let (host, path) = target::place(hosts, url).ok_or_else(|| RequestError::Target(url.clone()))?;
             Ok((host, path.as_ref().into()))
         });
         let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?.to_owned()));
@@ -161,7 +161,8 @@ impl HostForm {
 /// target, but for what begins with a value.
 fn placed(path: &Text, hosts: &[HostName]) -> Result<(HostNumber, Text), RequestError> {
     let Some(TextPiece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
-    let (number, rest) = host::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
+    let (number, rest) =
+        target::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
     let mut path = path.clone();
     path.0[0] = TextPiece::Plain(rest.as_ref().into());
     Ok((number, path))
