@@ -2,8 +2,8 @@
 //!
 //! An [`Egress`] touches users, connections and counters, and not the load: nothing that leaves ends a
 //! request or begins a page. That takes a `Reaction`, which has the load as well. Its methods are in the
-//! modules `dispatch`, `sharing`, `alternatives`, `secure`, `early`, `withhold`, `quic`, `stream_ends` and
-//! `waiting`, each of which is one mechanism.
+//! modules `dispatch`, `sharing`, `alternatives`, `secure`, `early`, `withhold`, `quic`, `stream_ends`,
+//! `messages` and `waiting`, each of which is one mechanism.
 
 use crate::connections::Connections;
 use crate::counters::Counters;

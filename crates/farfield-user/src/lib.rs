@@ -40,6 +40,7 @@ mod http3;
 pub mod itinerary;
 mod leaving;
 mod load;
+mod messages;
 mod off;
 mod offered_load;
 mod outgoing;

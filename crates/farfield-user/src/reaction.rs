@@ -3,7 +3,8 @@
 //! Either may end requests, and the end of a request may begin the next page, so that a [`Reaction`] may
 //! touch all that a population has. What only leaves is an [`Egress`], which touches less, and what touches
 //! one owner is a method of that owner. The reactions to reports of connections are here; what follows from
-//! them is in the modules `driver`, `settle`, `replies`, `stream_ends`, `off`, `waiting` and `unmade`.
+//! them is in the modules `driver`, `settle`, `replies`, `stream_ends`, `messages`, `off`, `waiting` and
+//! `unmade`.
 
 use crate::connection::ConnectionState;
 use crate::connections::Connections;
