@@ -89,7 +89,7 @@ impl<T: Transport> Egress<'_, T> {
         (connection.requests, connection.repeats) = (0, true);
         let user = &mut self.users[connection.user];
         for exchange in bound.iter().rev() {
-            user.waiting.push_front(exchange.job);
+            user.wanted.waiting.push_front(exchange.job);
         }
         !bound.is_empty()
     }

@@ -36,12 +36,12 @@ impl<T: Transport> Egress<'_, T> {
         let mut place = 0;
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.find(slot)
-            && let Some(&job) = user.waiting.get(place)
+            && let Some(&job) = user.wanted.waiting.get(place)
             && full.count_ones() < all
         {
             let is_full = full & 1 << job.host.0 != 0;
             if !is_full && self.send_or_wait(slot, job) {
-                self.users[slot].waiting.remove(place);
+                self.users[slot].wanted.waiting.remove(place);
             } else {
                 full |= 1 << job.host.0;
                 place += 1;

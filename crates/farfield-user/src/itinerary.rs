@@ -166,7 +166,10 @@ impl Itinerary {
                 user.page = None;
                 true
             }
-            Itinerary::Sessions(sessions) => sessions.begin(user, number),
+            Itinerary::Sessions(sessions) => {
+                user.visit.get_or_insert_default();
+                sessions.begin(&mut user.in_session(), number)
+            }
             Itinerary::Replays(replays) => replays.begin(user, number),
         }
     }
@@ -203,7 +206,7 @@ impl Itinerary {
                 user.page = Some(page);
                 (pages.requests.pages()[page as usize].main.0, Ok(None))
             }
-            Itinerary::Sessions(sessions) => sessions.page(user, now),
+            Itinerary::Sessions(sessions) => sessions.page(&mut user.in_session(), now),
             Itinerary::Replays(replays) => {
                 let page = replays.page(user);
                 (replays.pages.requests.pages()[page as usize].main.0, Ok(None))
@@ -320,7 +323,10 @@ impl Itinerary {
 
     /// True if a message is the one that `job` awaits.
     pub(crate) fn is_awaited(&mut self, user: &mut User, job: Job, message: &[u8]) -> bool {
-        if let Itinerary::Sessions(sessions) = self { sessions.is_awaited(user, job, message) } else { false }
+        match self {
+            Itinerary::Sessions(sessions) => sessions.is_awaited(&mut user.in_session(), job, message),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => false,
+        }
     }
 
     /// Bytes of a body that sessions keep at most.
@@ -358,14 +364,14 @@ impl Itinerary {
     /// The head of the reply to `job` has come.
     pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
         if let Itinerary::Sessions(sessions) = self {
-            sessions.head(user, job, now, head, fields);
+            sessions.head(&mut user.in_session(), job, now, head, fields);
         }
     }
 
     /// Bytes of the body of the reply to `job` have come. What they embed is queued.
     pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
         if let Itinerary::Sessions(sessions) = self {
-            sessions.body(user, job, now, bytes);
+            sessions.body(&mut user.in_session(), job, now, bytes);
         }
     }
 
@@ -382,7 +388,9 @@ impl Itinerary {
     ) -> Outcome {
         let outcome = ending.outcome;
         match self {
-            Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, ending),
+            Itinerary::Sessions(sessions) => {
+                return sessions.over(&mut user.in_session(), job, now, status, ending);
+            }
             Itinerary::Pages(pages) if outcome != Outcome::Ok => {
                 pages.note_failed(user, job, now, status, ending);
             }
@@ -395,14 +403,14 @@ impl Itinerary {
                 let page = user.page.map(|page| &pages.requests.pages()[page as usize]);
                 for embedded in page.iter().flat_map(|page| &page.embedded) {
                     let host = pages.book.entry(embedded.0).host;
-                    user.embed(job.led_to(embedded.0, host, None, now));
+                    user.wanted.embed(job.led_to(embedded.0, host, None, now));
                 }
             }
             Itinerary::Replays(replays) => {
                 let page = &replays.pages.requests.pages()[replays.page(user) as usize];
                 for embedded in &page.embedded {
                     let host = replays.pages.book.entry(embedded.0).host;
-                    user.embed(job.led_to(embedded.0, host, None, now));
+                    user.wanted.embed(job.led_to(embedded.0, host, None, now));
                 }
             }
         }
@@ -425,7 +433,7 @@ impl Itinerary {
                 true => AfterPage::Over(None),
                 false => AfterPage::Page(None),
             },
-            Itinerary::Sessions(sessions) => sessions.after(user),
+            Itinerary::Sessions(sessions) => sessions.after(&mut user.in_session()),
             Itinerary::Replays(replays) => replays.after(user),
         }
     }

@@ -75,6 +75,7 @@ mod user;
 mod users;
 mod version;
 mod waiting;
+mod wanted;
 mod websocket;
 mod withhold;
 mod worker;

@@ -23,8 +23,8 @@ impl<T: Transport> Reaction<'_, T> {
         let places = u32::from(self.connections.policy.parallel.get()).saturating_mul(depth);
         // The user may have left while a completed page was looked after.
         let Some(user) = self.users.find_mut(slot) else { return };
-        let (unfinished, turn) = (user.unfinished, user.turn);
-        let Some(held) = &mut user.held else { return };
+        let (unfinished, turn) = (user.wanted.unfinished, user.turn);
+        let Some(held) = &mut user.wanted.held else { return };
         let under_way = unfinished - held.count();
         while held.running < held.count() && under_way + held.running < places {
             held.running += 1;

@@ -28,6 +28,7 @@ mod request;
 mod text;
 pub(crate) mod trace;
 mod urls;
+pub(crate) mod user;
 pub(crate) mod visit;
 mod way;
 mod websocket;
@@ -37,7 +38,6 @@ pub(crate) use way::is_last;
 use crate::outgoing::Outgoing;
 use crate::slots::PendingSlot;
 use crate::target::{HostName, Target};
-use crate::user::User;
 use bytes::Bytes;
 use failure::{Failed, Failures};
 use farfield_base::random::Stream;
@@ -59,6 +59,7 @@ use slab::Slab;
 use std::sync::Arc;
 use text::Filling;
 use trace::{Traced, Tracer};
+use user::SessionUser;
 use visit::Visit;
 
 /// Sessions as the users of one worker have them.
@@ -215,13 +216,12 @@ impl Sessions {
     }
 
     /// Begins the user's next session; false if there is no data left for one.
-    pub(crate) fn begin(&self, user: &mut User, number: u64) -> bool {
+    pub(crate) fn begin(&self, user: &mut SessionUser<'_>, number: u64) -> bool {
         let rows = self.session.data.iter().map(|data| data.row(u64::from(user.number), number));
         let Some(rows) = rows.collect() else { return false };
-        let visit = user.visit.get_or_insert_default();
-        visit.begin(number, &self.session.given, rows);
-        visit.state = self.entry(visit, &mut user.rng);
-        self.trace_begun(user);
+        user.visit.begin(number, &self.session.given, rows);
+        user.visit.state = self.entry(user.visit, user.rng);
+        self.trace_begun(user.visit);
         self.skip(user)
     }
 
@@ -229,24 +229,22 @@ impl Sessions {
     /// form that it would send is not there, or it leads elsewhere.
     pub(crate) fn page(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         now: Instant,
     ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
-        self.trace_state(user);
-        let step =
-            user.visit.as_ref().and_then(|visit| self.session.states[usize::from(visit.state)].websocket);
+        self.trace_state(user.visit);
+        let step = self.session.states[usize::from(user.visit.state)].websocket;
         if let Some(step) = step.filter(|step| *step != SocketStep::Open) {
             return self.message(user, step, now);
         }
         let Sessions { session, recipes, writer, counts, tracer, .. } = self;
-        let User { visit, rng, number, .. } = user;
-        let visit = visit.as_mut().expect("the user is in a session");
+        let (visit, rng, number) = (&mut *user.visit, &mut *user.rng, user.number);
         let state = &session.states[usize::from(visit.state)];
         let base =
             visit.base.take().unwrap_or_else(|| Box::new(writer.servers.at(visit.host).page(visit.page())));
         visit.turn_page();
         let jar = session.cookies.then_some((&visit.jar, now));
-        let filling = Filling { visit, session, user: *number, rng };
+        let filling = Filling { visit, session, user: number, rng };
         let recipe = &recipes[usize::from(visit.state)];
         let written = match state.form {
             None => writer.state(recipe, &base, filling, jar).ok_or(Outcome::LinkElsewhere),
@@ -268,7 +266,7 @@ impl Sessions {
             Err(outcome) => {
                 visit.failed = true;
                 let state = u32::from(visit.state);
-                self.trace_not_asked(user, outcome);
+                self.trace_not_asked(user.visit, outcome);
                 self.note_unwritten(user, now, outcome);
                 return (state, Err(outcome));
             }
@@ -294,8 +292,8 @@ impl Sessions {
     }
 
     /// Notes that the request of the user's page could not be written.
-    fn note_unwritten(&mut self, user: &User, now: Instant, outcome: Outcome) {
-        let visit = user.visit.as_ref().expect("the user is in a session");
+    fn note_unwritten(&mut self, user: &SessionUser<'_>, now: Instant, outcome: Outcome) {
+        let visit = &*user.visit;
         let names = &self.check_names[usize::from(visit.state)];
         let failed = Failed {
             at: now,
@@ -388,11 +386,11 @@ impl Sessions {
     }
 
     /// The user's page is over: where it goes from here.
-    pub(crate) fn after(&self, user: &mut User) -> AfterPage {
+    pub(crate) fn after(&self, user: &mut SessionUser<'_>) -> AfterPage {
         let after = self.next(user);
         match after {
-            AfterPage::Over(_) => self.trace_ended(user, None),
-            AfterPage::BrokenOff(state, _) => self.trace_ended(user, Some(state)),
+            AfterPage::Over(_) => self.trace_ended(user.visit, None),
+            AfterPage::BrokenOff(state, _) => self.trace_ended(user.visit, Some(state)),
             AfterPage::Page(_) | AfterPage::At(_) | AfterPage::Again => {}
         }
         after

@@ -32,7 +32,7 @@ impl<T: Transport> Reaction<'_, T> {
             let job = Job { request, host, pending, due, again: false, refusals: 0, first: true };
             match written {
                 Ok(_) => {
-                    self.users[slot].queue(job);
+                    self.users[slot].wanted.queue(job);
                     self.counters.in_system.enter(self.now, due);
                 }
                 Err(outcome) => impossible = Some((job, outcome)),
@@ -50,7 +50,7 @@ impl<T: Transport> Reaction<'_, T> {
             });
             self.users.hand_notes(self.transport);
             self.after_page(slot);
-        } else if self.users[slot].unfinished == 0 {
+        } else if self.users[slot].wanted.unfinished == 0 {
             self.egress().retire(slot);
         } else {
             self.egress().pump(slot);
@@ -230,7 +230,7 @@ impl<T: Transport> Reaction<'_, T> {
             || matches!(outcome, Outcome::NoDescriptor | Outcome::NoAddress | Outcome::ClosedUnanswered)
             || matches!(outcome, Outcome::GoneAway | Outcome::NotHttp2 | Outcome::StreamRefused)
             || matches!(outcome, Outcome::NoQuicVersion | Outcome::BadQuic);
-        if user.unfinished == 0 {
+        if user.wanted.unfinished == 0 {
             if self.connections.policy.policy.closes_early() {
                 self.egress().close_requests(slot);
             }
@@ -271,7 +271,7 @@ impl<T: Transport> Reaction<'_, T> {
         let waiting: Vec<(u32, u32, Job)> = self
             .users
             .iter()
-            .flat_map(|user| user.waiting.iter().map(|job| (user.number, user.session, *job)))
+            .flat_map(|user| user.wanted.waiting.iter().map(|job| (user.number, user.session, *job)))
             .collect();
         for (number, session, job) in waiting {
             self.counters.in_system.leave(self.now);

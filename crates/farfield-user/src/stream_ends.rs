@@ -63,7 +63,7 @@ impl<T: Transport> Reaction<'_, T> {
         connection.in_flight.remove(place);
         let user = connection.user;
         self.counters.load.refused += 1;
-        self.users[user].waiting.push_front(Job { refusals, ..job });
+        self.users[user].wanted.waiting.push_front(Job { refusals, ..job });
         self.egress().end_if_unused(key.slot);
     }
 

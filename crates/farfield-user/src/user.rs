@@ -1,14 +1,13 @@
 //! One virtual user: its random stream, where it is in its session, and its connections.
 
-use crate::exchange::Job;
-use crate::held::DeferredRequests;
 use crate::profile::Profiles;
+use crate::session::user::SessionUser;
 use crate::session::visit::Visit;
 use crate::slots::ConnectionSlot;
+use crate::wanted::Wanted;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Sample, SessionBegin};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// The position of a user in a recorded session.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,12 +35,8 @@ pub(crate) struct User {
     pub session: u32,
     /// Session of the user, once the first page was due and until it is over.
     pub begun: Option<SessionBegin>,
-    /// Requests that wait for a connection, in order.
-    pub waiting: VecDeque<Job>,
-    /// Requests of the page that an OFF time holds back; absent where the load has no such times.
-    pub held: Option<Box<DeferredRequests>>,
-    /// Requests of the page that are not over, those included that wait or are held back.
-    pub unfinished: u32,
+    /// Requests of its page that are not over.
+    pub wanted: Wanted,
     /// A connection failed during the page: the user pauses before going on.
     pub failed: bool,
     /// Slots of its connections.
@@ -68,9 +63,7 @@ impl User {
             sessions: 0,
             session: Sample::NO_SESSION,
             begun: None,
-            waiting: VecDeque::new(),
-            held: None,
-            unfinished: 0,
+            wanted: Wanted::default(),
             failed: false,
             connections: SmallVec::new(),
             visit: None,
@@ -86,23 +79,15 @@ impl User {
         (self.failed, self.sessions) = (false, 0);
     }
 
-    /// Wants one more request for its page.
-    pub fn queue(&mut self, job: Job) {
-        self.waiting.push_back(job);
-        self.unfinished += 1;
-    }
-
-    /// Wants something that its page embeds: at once, or after an OFF time.
-    pub fn embed(&mut self, job: Job) {
-        match &mut self.held {
-            Some(held) => held.hold(job),
-            None => self.waiting.push_back(job),
+    /// The user as its session sees it, which it has begun.
+    pub fn in_session(&mut self) -> SessionUser<'_> {
+        SessionUser {
+            number: self.number,
+            has_websocket: self.websocket.is_some(),
+            rng: &mut self.rng,
+            visit: self.visit.as_mut().expect("the user is in a session"),
+            pages_left: &mut self.pages_left,
+            wanted: &mut self.wanted,
         }
-        self.unfinished += 1;
-    }
-
-    /// Requests of the page that are held back.
-    pub fn held_back(&self) -> u32 {
-        self.held.as_ref().map_or(0, |held| held.count())
     }
 }

@@ -143,7 +143,7 @@ impl Users {
         user.sessions += 1;
         user.session = if self.records_sessions { number as u32 } else { Sample::NO_SESSION };
         if load.model.active_off().is_some() {
-            user.held.get_or_insert_default();
+            user.wanted.held.get_or_insert_default();
         }
         user.pages_left = load.model.pages(&self.itinerary, &mut user.rng);
         let begins = self.itinerary.begin(user, number);
@@ -204,7 +204,7 @@ impl Users {
     pub fn first_request(&mut self, slot: UserSlot) -> u32 {
         let user = &mut self.users[slot.index()];
         let request = self.itinerary.first_page(user.number, &mut user.rng);
-        user.unfinished += 1;
+        user.wanted.unfinished += 1;
         request
     }
 
@@ -234,7 +234,7 @@ impl Users {
     /// Bytes of the body of the reply to `job` came to the user: what they embed is queued.
     pub fn receive_body(&mut self, slot: UserSlot, job: Job, now: Instant, body: &[u8]) -> Following {
         let user = &mut self.users[slot.index()];
-        let before = (user.unfinished, user.held_back());
+        let before = (user.wanted.unfinished, user.wanted.held_back());
         self.itinerary.body(user, job, now, body);
         self.following(slot, before)
     }
@@ -250,13 +250,13 @@ impl Users {
         alone: bool,
     ) -> (Outcome, PagePart, Following) {
         let user = &mut self.users[slot.index()];
-        let before = (user.unfinished, user.held_back());
+        let before = (user.wanted.unfinished, user.wanted.held_back());
         let outcome = self.itinerary.over(user, job, now, status, ending, alone);
         let following = self.following(slot, before);
         let user = &mut self.users[slot.index()];
-        user.unfinished -= 1;
+        user.wanted.unfinished -= 1;
         let page = match self.records_pages {
-            true => PagePart::of(job.first, user.unfinished == 0),
+            true => PagePart::of(job.first, user.wanted.unfinished == 0),
             false => PagePart::Untracked,
         };
         (outcome, page, following)
@@ -264,8 +264,8 @@ impl Users {
 
     /// Requests that the user has queued since these counts were taken.
     fn following(&mut self, slot: UserSlot, (unfinished, held_back): (u32, u32)) -> Following {
-        let user = &self.users[slot.index()];
-        let (queued, held) = (user.unfinished - unfinished, user.held_back() - held_back);
+        let wanted = &self.users[slot.index()].wanted;
+        let (queued, held) = (wanted.unfinished - unfinished, wanted.held_back() - held_back);
         self.held_back += u64::from(held);
         Following { queued, held }
     }
@@ -278,9 +278,9 @@ impl Users {
     /// Queues a request of the user's that an OFF time held back, and that is due at `due`; false if there is
     /// none.
     pub fn release_held(&mut self, slot: UserSlot, due: Instant) -> bool {
-        let user = &mut self.users[slot.index()];
-        let Some(job) = user.held.as_mut().and_then(|held| held.release()) else { return false };
-        user.waiting.push_back(Job { due, ..job });
+        let wanted = &mut self.users[slot.index()].wanted;
+        let Some(job) = wanted.held.as_mut().and_then(|held| held.release()) else { return false };
+        wanted.waiting.push_back(Job { due, ..job });
         self.held_back -= 1;
         true
     }
@@ -292,7 +292,7 @@ impl Users {
         for exchange in gone.iter().rev() {
             let sent = exchange.sent != Stamp::NEVER;
             counters.load.resent += u64::from(sent);
-            user.waiting.push_front(Job { again: sent || exchange.job.again, ..exchange.job });
+            user.wanted.waiting.push_front(Job { again: sent || exchange.job.again, ..exchange.job });
         }
     }
 

@@ -45,7 +45,7 @@ impl<T: Transport> Reaction<'_, T> {
                     break;
                 }
                 let user = &mut self.users[slot];
-                user.waiting.remove(place);
+                user.wanted.waiting.remove(place);
                 let sample = never_begun(job, user.number, self.now, Outcome::TimedOut);
                 self.settle((slot, job), (None, Outcome::TimedOut.into()), sample);
             }
@@ -56,7 +56,7 @@ impl<T: Transport> Reaction<'_, T> {
     /// waits ahead of others that were due before.
     fn waiting_longest(&self, slot: UserSlot) -> Option<(usize, Job)> {
         let has_streams = |job: &Job| self.connections.host(job.host).version.may_have_streams();
-        let waiting = self.users.find(slot)?.waiting.iter().copied().enumerate();
+        let waiting = self.users.find(slot)?.wanted.waiting.iter().copied().enumerate();
         waiting.filter(|(_, job)| has_streams(job)).min_by_key(|(place, job)| (job.due, *place))
     }
 }

@@ -14,10 +14,10 @@ use super::page::{PageReference, Scanner};
 use super::request::RequestBytes;
 use super::text::Filling;
 use super::trace::{TraceEvent, Tracer};
+use super::user::SessionUser;
 use super::visit::Visit;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
-use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_base::{Ending, HostNumber, Instant, KeptExchange, Outcome};
 use farfield_http::Head;
@@ -81,6 +81,28 @@ impl Intake {
         self.body = memory.unwrap_or_default();
         self.body.extend_from_slice(message);
     }
+
+    /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
+    fn take_head(&mut self, state: &SessionState, fields: Fields<'_>, rng: &mut Stream) {
+        for (place, (name, wanted)) in state.check.spec.header.iter().enumerate() {
+            let mut values = fields.named(name.as_str());
+            let holds = match wanted {
+                HeaderCheck::Present(there) => values.next().is_some() == *there,
+                HeaderCheck::Value(value) => values.any(|own| own == value.as_bytes()),
+            };
+            if !holds {
+                if self.unmet.is_empty() {
+                    self.unmet_value = fields.named(name.as_str()).next().map(Box::from);
+                }
+                self.unmet.push(Unmet { key: "header", place });
+            }
+        }
+        for (place, Extraction { from, pick, .. }) in state.extract.iter().enumerate() {
+            if let ValueSource::Header(name) = from {
+                self.headers.push((place, find::picked(fields.named(name), *pick, rng)));
+            }
+        }
+    }
 }
 
 /// Target of a redirect.
@@ -106,21 +128,27 @@ const OBJECTS_MAX: usize = 4096;
 
 impl Sessions {
     /// The head of the reply to `job` has come.
-    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
+    pub(crate) fn head(
+        &mut self,
+        user: &mut SessionUser<'_>,
+        job: Job,
+        now: Instant,
+        head: Head,
+        fields: Fields<'_>,
+    ) {
         let PendingRequest { written, kind, intake, traced, .. } = &mut self.pending[job.written().index()];
         if let Some(traced) = traced {
             traced.head(head, fields);
         }
-        let visit = user.visit.as_mut().expect("the user is in a session");
         intake.upgraded = head.status == 101
             && written.part().is_some_and(|part| part.is_accepted(&written.subprotocols(), fields));
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
             let host = self.writer.servers.at(written.host).cookie_host();
             let setter = Setter { target: written.target_bytes(), host, now, date };
-            keep(&cookies, setter, visit, self.tracer.as_ref());
+            keep(&cookies, setter, user.visit, self.tracer.as_ref());
         }
-        let state = usize::from(visit.state);
+        let state = usize::from(user.visit.state);
         let (needs, main) = (self.needs[state], matches!(kind, RequestRole::Main { .. }));
         if self.failures.keep() && (head.status >= 400 || main && needs.may_fail) {
             intake.head = self.bodies.pop().unwrap_or_default();
@@ -154,7 +182,7 @@ impl Sessions {
             return;
         }
         if needs.head {
-            intake.take_head(&self.session.states[state], fields, &mut user.rng);
+            intake.take_head(&self.session.states[state], fields, user.rng);
         }
         if needs.body {
             intake.charset = fields.named("content-type").last().map(Charset::of).unwrap_or_default();
@@ -177,12 +205,12 @@ impl Sessions {
     }
 
     /// Bytes of the body of the reply to `job` have come. What they embed is queued.
-    pub(crate) fn body(&mut self, user: &mut User, job: Job, now: Instant, bytes: &[u8]) {
+    pub(crate) fn body(&mut self, user: &mut SessionUser<'_>, job: Job, now: Instant, bytes: &[u8]) {
         let PendingRequest { kind, intake, traced, .. } = &mut self.pending[job.written().index()];
         if let Some(traced) = traced {
             traced.body(bytes);
         }
-        let visit = user.visit.as_mut().expect("the user is in a session");
+        let visit = &mut *user.visit;
         let main = matches!(kind, RequestRole::Main { .. }) && !Onward::is_followed(&intake.onward);
         let decoded;
         let bytes = match &mut intake.decoder {
@@ -222,14 +250,14 @@ impl Sessions {
                 }
             }
         }
-        user.visit.as_mut().expect("the user is in a session").base = Some(base);
+        user.visit.base = Some(base);
     }
 
     /// A request is over, with a reply of this `status` or, without one, with `outcome`: what became of it,
     /// and what it led to, which is queued.
     pub(crate) fn over(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         job: Job,
         now: Instant,
         status: Option<u16>,
@@ -243,13 +271,12 @@ impl Sessions {
         }
         self.count_decoded(&mut intake);
         let session = Arc::clone(&self.session);
-        let visit = user.visit.as_mut().expect("the user is in a session");
         let about = Failed {
             at: now,
             due: job.due,
             user: user.number,
-            session: visit.number,
-            state: visit.state,
+            session: user.visit.number,
+            state: user.visit.state,
             outcome,
             status,
             detail: ending.detail.as_ref(),
@@ -261,15 +288,15 @@ impl Sessions {
             return self.object_over(user, about, &written, intake);
         };
         let names = Arc::clone(&self.check_names);
-        let names = &names[usize::from(visit.state)];
+        let names = &names[usize::from(user.visit.state)];
         let Some(status) = status else {
-            visit.failed = true;
+            user.visit.failed = true;
             self.traced(|_| TraceEvent::Failed(outcome));
             self.note_failed(about, &intake, Arc::clone(&names.none), None);
             self.recycle(intake);
             return outcome;
         };
-        let state = &session.states[usize::from(visit.state)];
+        let state = &session.states[usize::from(user.visit.state)];
         let judged = match &intake.onward {
             Some(Onward::To(host, target)) => {
                 let redirect = Redirect { status, host: *host, target, left: redirects };
@@ -292,7 +319,7 @@ impl Sessions {
             self.note_failed(Failed { outcome, ..about }, &intake, what, instead);
         }
         self.recycle(intake);
-        user.visit.as_mut().expect("the user is in a session").failed = outcome != Outcome::Ok;
+        user.visit.failed = outcome != Outcome::Ok;
         if outcome == Outcome::Ok {
             self.objects_of(state, user, job, now);
         }
@@ -300,9 +327,8 @@ impl Sessions {
     }
 
     /// Asks for the objects that a state embeds whatever its page says.
-    fn objects_of(&mut self, state: &SessionState, user: &mut User, job: Job, now: Instant) {
-        let visit = user.visit.as_ref().expect("the user is in a session");
-        let (recipes, number) = (Arc::clone(&self.recipes), usize::from(visit.state));
+    fn objects_of(&mut self, state: &SessionState, user: &mut SessionUser<'_>, job: Job, now: Instant) {
+        let (recipes, number) = (Arc::clone(&self.recipes), usize::from(user.visit.state));
         for (place, (host, target)) in recipes[number].embedded.iter().enumerate() {
             self.object(user, job, now, state.embedded_first + place as u32, (*host, target));
         }
@@ -311,15 +337,14 @@ impl Sessions {
     /// The request for an embedded object is over.
     fn object_over(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         about: Failed<'_>,
         written: &RequestBytes,
         intake: Intake,
     ) -> Outcome {
-        let visit = user.visit.as_mut().expect("the user is in a session");
         if let (Some(status @ (200 | 304)), Some(kept)) = (about.status, &intake.kept) {
             let key = cache::key(written.host, written.target());
-            visit.cache.keep(key, kept.clone(), status == 304);
+            user.visit.cache.keep(key, kept.clone(), status == 304);
         }
         if about.outcome != Outcome::Ok {
             self.note_failed(about, &intake, written.target().into(), None);
@@ -346,13 +371,13 @@ impl Sessions {
     /// Asks where the reply said (RFC 9110 section 15.4).
     fn redirect(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         job: Job,
         now: Instant,
         written: &RequestBytes,
         Redirect { status, host, target, left }: Redirect<'_>,
     ) {
-        let visit = user.visit.as_mut().expect("the user is in a session");
+        let visit = &mut *user.visit;
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let recipe = &self.recipes[usize::from(visit.state)];
         let next = self.writer.redirected(written, recipe, (status, host, target), visit, jar);
@@ -360,19 +385,19 @@ impl Sessions {
         visit.location.clear();
         visit.location.push_str(target);
         let slot = self.pend(next, RequestRole::Main { redirects: left - 1 }, now);
-        user.queue(job.led_to(job.request, host, Some(slot), now));
+        user.wanted.queue(job.led_to(job.request, host, Some(slot), now));
     }
 
     /// Asks for what is embedded in the page, once, and not if the user has it fresh.
     fn object(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         job: Job,
         now: Instant,
         request: u32,
         (host, target): (HostNumber, &str),
     ) {
-        let visit = user.visit.as_mut().expect("the user is in a session");
+        let visit = &mut *user.visit;
         let key = cache::key(host, target);
         if visit.seen.len() >= OBJECTS_MAX {
             self.counts.objects_left_out += u64::from(!visit.seen.contains(&key));
@@ -389,7 +414,7 @@ impl Sessions {
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let written = self.writer.object((host, target), &lines, visit, jar);
         let slot = self.pend(written, RequestRole::Object, now);
-        user.embed(job.led_to(request, host, Some(slot), now));
+        user.wanted.embed(job.led_to(request, host, Some(slot), now));
     }
 
     /// Keeps the memory of a head and a body that were looked at for the next ones.
@@ -405,15 +430,14 @@ impl Sessions {
     /// Holds a reply against what the state asks for, and takes from it what the state wants.
     fn judge(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         names: &CheckNames,
         state: &SessionState,
         status: u16,
         intake: &Intake,
         now: Instant,
     ) -> ReplyJudgement {
-        let User { visit, rng, number, .. } = user;
-        let visit = visit.as_mut().expect("the user is in a session");
+        let (visit, rng, number) = (&mut *user.visit, &mut *user.rng, user.number);
         let well = match &state.check.spec.status {
             None => Outcome::of_status(status),
             Some(statuses) if statuses.have(status) => Outcome::Ok,
@@ -441,7 +465,7 @@ impl Sessions {
             return ReplyJudgement::plain(Outcome::BadCoding, names);
         }
         let before = rng.clone();
-        let mut filling = Filling { visit, session: &self.session, user: *number, rng };
+        let mut filling = Filling { visit, session: &self.session, user: number, rng };
         let mut unmet = intake.unmet.clone();
         unmet.extend(check::unmet(&state.check, &intake.body, &mut filling));
         if let Some(first) = unmet.first() {
@@ -450,16 +474,16 @@ impl Sessions {
             let (outcome, what) = (Outcome::CheckFailed, names.check(first));
             let instead = self.failures.is_new(visit.state, outcome, &what).then(|| {
                 // This draws equal numbers again, and none of the user's.
-                let filling = Filling { rng: &mut { before }, visit, session: &self.session, user: *number };
+                let filling = Filling { rng: &mut { before }, visit, session: &self.session, user: number };
                 names::instead(first, &state.check, intake.unmet_value.as_deref(), &intake.body, filling)
             });
             return ReplyJudgement { outcome, what, instead: instead.flatten() };
         }
-        let missing = self.take_values((&mut *visit, &mut *rng, *number), state, intake, now);
+        let missing = self.take_values((&mut *visit, &mut *rng, number), state, intake, now);
         let mut kept = Vec::new();
         for form_number in &state.forms_kept {
             let form = &self.session.forms[usize::from(*form_number)];
-            let mut filling = Filling { visit, session: &self.session, user: *number, rng };
+            let mut filling = Filling { visit, session: &self.session, user: number, rng };
             let found = match &self.form_parts[usize::from(*form_number)] {
                 Some(parts) => Form::find(&intake.body, parts, form.pick, rng),
                 None => filling
@@ -520,30 +544,6 @@ impl ReplyJudgement {
     /// An outcome that says all.
     fn plain(outcome: Outcome, names: &CheckNames) -> ReplyJudgement {
         ReplyJudgement { outcome, what: Arc::clone(&names.none), instead: None }
-    }
-}
-
-impl Intake {
-    /// Holds the fields of a head against what the state asks for, and takes what it wants of them.
-    fn take_head(&mut self, state: &SessionState, fields: Fields<'_>, rng: &mut Stream) {
-        for (place, (name, wanted)) in state.check.spec.header.iter().enumerate() {
-            let mut values = fields.named(name.as_str());
-            let holds = match wanted {
-                HeaderCheck::Present(there) => values.next().is_some() == *there,
-                HeaderCheck::Value(value) => values.any(|own| own == value.as_bytes()),
-            };
-            if !holds {
-                if self.unmet.is_empty() {
-                    self.unmet_value = fields.named(name.as_str()).next().map(Box::from);
-                }
-                self.unmet.push(Unmet { key: "header", place });
-            }
-        }
-        for (place, Extraction { from, pick, .. }) in state.extract.iter().enumerate() {
-            if let ValueSource::Header(name) = from {
-                self.headers.push((place, find::picked(fields.named(name), *pick, rng)));
-            }
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use super::check::UnmetInWords;
 use super::coding::{Coding, Decoder};
 use super::mask::Mask;
 use super::request::RequestBytes;
+use super::visit::Visit;
 use super::websocket::SocketPart;
 use super::{RequestRole, Sessions};
-use crate::user::User;
 use farfield_base::{Duration, Ending, Instant, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
@@ -234,9 +234,8 @@ impl Sessions {
     }
 
     /// A session has begun.
-    pub(super) fn trace_begun(&self, user: &User) {
+    pub(super) fn trace_begun(&self, visit: &Visit) {
         self.traced(|sessions| {
-            let visit = user.visit.as_ref().expect("the user is in a session");
             let columns = sessions.session.data.iter().zip(0..).flat_map(|(data, number)| {
                 let row = visit.row(number);
                 data.columns()
@@ -294,9 +293,8 @@ impl Sessions {
     }
 
     /// The user comes to its state.
-    pub(super) fn trace_state(&self, user: &User) {
+    pub(super) fn trace_state(&self, visit: &Visit) {
         self.traced(|sessions| {
-            let visit = user.visit.as_ref().expect("the user is in a session");
             let name = sessions.session.states[usize::from(visit.state)].name.clone();
             TraceEvent::State { name, again: visit.retries > 0 }
         });
@@ -312,9 +310,8 @@ impl Sessions {
     }
 
     /// The request of the user's state cannot be written.
-    pub(super) fn trace_not_asked(&self, user: &User, outcome: Outcome) {
+    pub(super) fn trace_not_asked(&self, visit: &Visit, outcome: Outcome) {
         self.traced(|sessions| {
-            let visit = user.visit.as_ref().expect("the user is in a session");
             let form = sessions.session.states[usize::from(visit.state)].form;
             let form = form.map(|number| sessions.session.forms[usize::from(number)].name.as_str());
             let reason = match (outcome, form) {
@@ -348,9 +345,8 @@ impl Sessions {
     }
 
     /// The session is over: gone its whole way, or `broken_off` in a state.
-    pub(super) fn trace_ended(&self, user: &User, broken_off: Option<u16>) {
+    pub(super) fn trace_ended(&self, visit: &Visit, broken_off: Option<u16>) {
         self.traced(|sessions| {
-            let visit = user.visit.as_ref().expect("the user is in a session");
             let state = usize::from(broken_off.unwrap_or(visit.state));
             TraceEvent::Ended {
                 state: sessions.session.states[state].name.clone(),

@@ -5,9 +5,9 @@
 //! with. It comes to these from wherever it is when something fails for good, or when it has had as many
 //! pages as it may have.
 
+use super::user::SessionUser;
 use super::visit::{Visit, VisitPosition};
 use super::{AfterPage, Sessions};
-use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_traffic::session::course::{Condition, Repeat};
 use farfield_traffic::session::state::OnFailure;
@@ -62,8 +62,8 @@ impl Sessions {
     }
 
     /// The user's page is over: what comes after it.
-    pub(super) fn next(&self, user: &mut User) -> AfterPage {
-        let visit = user.visit.as_mut().expect("the user is in a session");
+    pub(super) fn next(&self, user: &mut SessionUser<'_>) -> AfterPage {
+        let visit = &mut *user.visit;
         let left = visit.state;
         let state = &self.session.states[usize::from(left)];
         let is_over = match state.on_failure {
@@ -75,7 +75,7 @@ impl Sessions {
             OnFailure::GoOn => false,
         };
         let times = state.think.as_ref().or(self.session.think.as_ref());
-        let think = times.map(|times| times.sample_duration(&mut user.rng));
+        let think = times.map(|times| times.sample_duration(user.rng));
         visit.retries = 0;
         visit.click += 1;
         let had_all =
@@ -89,7 +89,7 @@ impl Sessions {
             (true, VisitPosition::Last(_)) => None,
             (true, _) => self.enter_last(visit),
             _ if had_all => self.enter_last(visit),
-            _ => self.step(visit, &mut user.rng),
+            _ => self.step(visit, user.rng),
         };
         if is_over {
             visit.broken_off.get_or_insert(left);
@@ -100,7 +100,7 @@ impl Sessions {
                 return AfterPage::Page(think);
             }
         }
-        let visit = user.visit.as_mut().expect("the user is in a session");
+        let visit = &mut *user.visit;
         visit.state = left;
         match visit.broken_off {
             Some(state) => AfterPage::BrokenOff(state, think),
@@ -109,14 +109,14 @@ impl Sessions {
     }
 
     /// Leaves out states whose conditions do not hold; false if none is left.
-    pub(super) fn skip(&self, user: &mut User) -> bool {
-        let visit = user.visit.as_mut().expect("the user is in a session");
+    pub(super) fn skip(&self, user: &mut SessionUser<'_>) -> bool {
+        let visit = &mut *user.visit;
         for _ in 0..SKIPS_MAX {
             let state = &self.session.states[usize::from(visit.state)];
             let unmet = state.conditions.iter().find(|condition| !holds(**condition, visit));
             let Some(unmet) = unmet else { return true };
             self.trace_skipped(&state.name, *unmet);
-            match self.step(visit, &mut user.rng) {
+            match self.step(visit, user.rng) {
                 Some(next) => visit.state = next,
                 None => return false,
             }

@@ -5,10 +5,10 @@ use super::check;
 use super::recipe::Recipe;
 use super::request::{RequestBytes, Writer};
 use super::text::{Filling, TextContext};
+use super::user::SessionUser;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
 use crate::slots::PendingSlot;
-use crate::user::User;
 use bytes::{Bytes, BytesMut};
 use farfield_base::{HostNumber, Instant, Outcome};
 use farfield_http::http1::Fields;
@@ -99,25 +99,22 @@ impl Sessions {
     /// Writes the message of the state that the user is at, or notes why there is none.
     pub(super) fn message(
         &mut self,
-        user: &mut User,
+        user: &mut SessionUser<'_>,
         step: SocketStep,
         now: Instant,
     ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
-        let is_open = user.websocket.is_some();
-        let User { visit, rng, number, .. } = &mut *user;
-        let visit = visit.as_mut().expect("the user is in a session");
-        visit.turn_page();
-        let state = visit.state;
-        if !is_open {
-            visit.failed = true;
+        user.visit.turn_page();
+        let state = user.visit.state;
+        if !user.has_websocket {
+            user.visit.failed = true;
             let outcome = Outcome::WebSocketClosed;
-            self.trace_not_asked(user, outcome);
+            self.trace_not_asked(user.visit, outcome);
             self.note_unwritten(user, now, outcome);
             return (state.into(), Err(outcome));
         }
         let Sessions { session, recipes, writer, .. } = self;
-        let host = visit.websocket_host;
-        let filling = Filling { visit, session, user: *number, rng };
+        let host = user.visit.websocket_host;
+        let filling = Filling { visit: user.visit, session, user: user.number, rng: user.rng };
         let written = writer.message(&recipes[usize::from(state)], (step, host), filling);
         let kind = RequestRole::Main { redirects: 0 };
         let slot = self.pend(written, kind, now);
@@ -145,12 +142,11 @@ impl Sessions {
     }
 
     /// True if a message is the one that the user's state awaits, which is kept for it then.
-    pub(crate) fn is_awaited(&mut self, user: &mut User, job: Job, message: &[u8]) -> bool {
+    pub(crate) fn is_awaited(&mut self, user: &mut SessionUser<'_>, job: Job, message: &[u8]) -> bool {
         let PendingRequest { intake, traced, .. } = &mut self.pending[job.written().index()];
-        let User { visit, rng, number, .. } = user;
-        let visit = visit.as_mut().expect("the user is in a session");
-        let state = &self.session.states[usize::from(visit.state)];
-        let mut filling = Filling { visit, session: &self.session, user: *number, rng };
+        let state = &self.session.states[usize::from(user.visit.state)];
+        let mut filling =
+            Filling { visit: user.visit, session: &self.session, user: user.number, rng: user.rng };
         if !check::unmet(&state.check, message, &mut filling).is_empty() {
             return false;
         }
