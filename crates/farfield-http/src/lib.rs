@@ -40,3 +40,5 @@ pub mod websocket;
 pub use event::{Body, Event, Head, StreamError};
 pub use events::{EventFormat, EventReader};
 pub use farfield_base::{Detail, Outcome};
+#[cfg(feature = "http2")]
+pub use http2::Heads;

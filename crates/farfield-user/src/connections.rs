@@ -18,8 +18,8 @@ use crate::transport::ConnectionKey;
 use crate::user::User;
 use crate::version::HttpVersion;
 use farfield_base::{HostNumber, Instant};
+use farfield_http::Heads;
 use farfield_http::http1::{KnownHead, Limits};
-use farfield_http::http2::Heads;
 use std::collections::VecDeque;
 
 /// The connections of one shard.

@@ -5,8 +5,7 @@ use crate::exchange::Exchange;
 use crate::protocol::{Protocol, ReplyContext};
 use farfield_base::{Ending, Instant, Outcome, Stamp};
 use farfield_http::http1::{Fields, Limits, Malformed, Reply, ReplyReader};
-use farfield_http::http2::Heads;
-use farfield_http::{Event, tls};
+use farfield_http::{Event, Heads, tls};
 use std::sync::Arc;
 
 /// A connection's reader of replies.

@@ -8,9 +8,8 @@
 use crate::exchange::Exchange;
 use crate::transport::Backlog;
 use farfield_base::{Ending, HttpStats, Instant, Stamp};
-use farfield_http::Event;
 use farfield_http::http1::{Fields, KnownHead, Limits, Malformed, Reply};
-use farfield_http::http2::Heads;
+use farfield_http::{Event, Heads};
 
 /// Means with which the connections of a population read replies.
 #[derive(Debug)]

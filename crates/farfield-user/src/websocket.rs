@@ -6,10 +6,9 @@
 use crate::exchange::Exchange;
 use crate::protocol::{Protocol, ReplyContext};
 use farfield_base::{Ending, Instant, Outcome};
-use farfield_http::Event;
 use farfield_http::http1::{Fields, Reply};
-use farfield_http::http2::Heads;
 use farfield_http::websocket::{FrameKind, Incoming, MaskSource, Message, MessageReader, write_frame};
+use farfield_http::{Event, Heads};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
