@@ -33,6 +33,22 @@ impl SpokenVersion {
             SpokenVersion::Http3 => "HTTP/3",
         }
     }
+
+    /// True if requests are on streams, so that their replies do not wait for each other.
+    pub const fn has_streams(self) -> bool {
+        match self {
+            SpokenVersion::Http10 | SpokenVersion::Http11 => false,
+            SpokenVersion::Http2 | SpokenVersion::Http3 => true,
+        }
+    }
+
+    /// True if its connections are of QUIC, and not of TCP.
+    pub const fn is_over_quic(self) -> bool {
+        match self {
+            SpokenVersion::Http10 | SpokenVersion::Http11 | SpokenVersion::Http2 => false,
+            SpokenVersion::Http3 => true,
+        }
+    }
 }
 
 /// The version of HTTP of a request's connection, and the request's stream where the version has streams.

@@ -1,8 +1,11 @@
 //! Alternative services as replies name them: the field Alt-Svc (RFC 7838 section 3), as far as it is about
 //! HTTP/3.
 
-use farfield_base::Duration;
+use farfield_base::{Duration, SpokenVersion};
 use farfield_http::http1::Fields;
+
+/// The version of HTTP of the alternatives that are read here.
+pub(crate) const VERSION: SpokenVersion = SpokenVersion::Http3;
 
 /// The age of an alternative that says none (RFC 7838 section 3.1).
 const AGE: u64 = 24 * 3600;

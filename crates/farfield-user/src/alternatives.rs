@@ -1,5 +1,5 @@
-//! The version of HTTP as browsers choose it, and what a user's browser remembers of the server: whether its
-//! connections of TCP have streams, and whether it names HTTP/3 as an alternative (Alt-Svc, RFC 7838).
+//! The version of HTTP as browsers choose it, and what a user's browser remembers of the server: the version
+//! of its connections of TCP, and whether it names HTTP/3 as an alternative (Alt-Svc, RFC 7838).
 //!
 //! A user that knows of an alternative begins its next connection with QUIC. If the handshake is not over
 //! after [`SLOW`], what was asked goes over a connection of TCP that is opened beside it, and whichever is
@@ -30,7 +30,7 @@ impl<T: Transport> Egress<'_, T> {
     /// A session with `host` was secured, which chose `spoken`.
     pub(crate) fn note_version(&mut self, slot: UserSlot, host: HostNumber, spoken: SpokenVersion) {
         if self.connections.host(host).version == HttpVersion::Auto {
-            self.users[slot].profiles.of_mut(host).multiplexes = Some(spoken == SpokenVersion::Http2);
+            self.users[slot].profiles.of_mut(host).spoken = Some(spoken);
         }
     }
 

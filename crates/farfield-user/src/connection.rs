@@ -169,6 +169,11 @@ impl Connection {
         self.protocol.has_streams()
     }
 
+    /// True if it is one of QUIC.
+    pub fn is_over_quic(&self) -> bool {
+        self.spoken.is_some_and(SpokenVersion::is_over_quic)
+    }
+
     /// The reply to `exchange`, as far as it came.
     fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
         if self.state == ConnectionState::Tunnelling {

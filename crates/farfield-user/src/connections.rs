@@ -17,7 +17,7 @@ use crate::table::ConnectionSlots;
 use crate::transport::ConnectionKey;
 use crate::user::User;
 use crate::version::HttpVersion;
-use farfield_base::{HostNumber, Instant};
+use farfield_base::{HostNumber, Instant, SpokenVersion};
 use farfield_http::Heads;
 use farfield_http::http1::{KnownHead, Limits};
 use std::collections::VecDeque;
@@ -147,8 +147,9 @@ impl Connections {
     /// Connections to `host` that the user may have at once: one, as long as it may have streams, where the
     /// version is as browsers choose it.
     pub fn parallel(&self, user: &User, host: HostNumber) -> usize {
-        let speaks_http1 = || user.profiles.of(host).and_then(|own| own.multiplexes) == Some(false);
-        match self.host(host).version == HttpVersion::Auto && !speaks_http1() {
+        let spoken = || user.profiles.of(host).and_then(|own| own.spoken);
+        let may_have_streams = || spoken().is_none_or(SpokenVersion::has_streams);
+        match self.host(host).version == HttpVersion::Auto && may_have_streams() {
             true => 1,
             false => usize::from(self.policy.parallel.get()),
         }

@@ -1,6 +1,7 @@
 //! Requests onto connections: which connection takes which request, when one is opened, and when one is given
 //! up.
 
+use crate::alt_svc;
 use crate::connection::{Attempt, Connection, ConnectionState};
 use crate::egress::Egress;
 use crate::exchange::Job;
@@ -116,10 +117,10 @@ impl<T: Transport> Egress<'_, T> {
                 && connection.requests < max
         };
         let connections = self.users[slot].connections.iter().filter(takes_more);
-        // A connection of HTTP/3 beside others is one that an alternative led to.
+        // A connection of QUIC beside others is one that an alternative led to.
         let rank = |at: &&ConnectionSlot| {
             let connection = self.connections.table.at(**at);
-            (connection.spoken != Some(SpokenVersion::Http3), connection.in_flight.len())
+            (!connection.is_over_quic(), connection.in_flight.len())
         };
         connections.min_by_key(rank).copied()
     }
@@ -163,9 +164,9 @@ impl<T: Transport> Egress<'_, T> {
             // The upgrade is one of HTTP/1.1 (RFC 6455 section 4.1), whatever else the host speaks.
             None if upgrades => Some(SpokenVersion::Http11),
             None => self.connections.host(host).version.of_connections(),
-            Some(_) => Some(SpokenVersion::Http3),
+            Some(_) => Some(alt_svc::VERSION),
         };
-        let is_quic = connection.spoken == Some(SpokenVersion::Http3);
+        let is_quic = connection.is_over_quic();
         let key = self.connections.table.insert(connection);
         self.bind(key.slot, job);
         let user = &mut self.users[slot];

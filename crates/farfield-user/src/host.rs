@@ -19,8 +19,8 @@ pub(crate) struct Host {
     pub tls: Option<tls::Client>,
     /// The client of connections that are upgraded to WebSockets, where those of requests may have streams.
     pub upgrades: Option<tls::Client>,
-    /// The client of users who may speak HTTP/3.
-    pub http3: Option<quic::Client>,
+    /// The client of connections of QUIC, where there may be such.
+    pub quic: Option<quic::Client>,
     /// The request for a tunnel through a proxy, where there is one to go through.
     pub tunnel: Option<Bytes>,
 }
@@ -36,19 +36,19 @@ impl Host {
         let version = name.version;
         let tls = plan.tls.get(place).and_then(Option::as_ref);
         let tunnel = plan.policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
-        let carries_quic = version == HttpVersion::Http3 || plan.policy.carries_datagrams();
+        let carries_quic = version.is_over_quic() || plan.policy.carries_datagrams();
         Host {
             version,
             tunnel: tunnel.map(|proxy| proxy.tunnel_request(&name.authority, tls.is_some()).into()),
-            http3: quic_client(version, tls, (plan.seed, plan.worker.number, place)).filter(|_| carries_quic),
+            quic: quic_client(version, tls, (plan.seed, plan.worker.number, place)).filter(|_| carries_quic),
             upgrades: upgrade_client(version, tls).filter(|_| plan.itinerary.opens_websockets()),
-            tls: tls.filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
+            tls: tls.filter(|_| !version.is_over_quic()).map(tls::Client::new),
         }
     }
 
     /// True if users look for alternatives in its replies.
     pub fn looks_for_alternatives(&self) -> bool {
-        self.version == HttpVersion::Auto && self.http3.is_some()
+        self.version == HttpVersion::Auto && self.quic.is_some()
     }
 
     /// The client of a connection of TCP.
@@ -61,7 +61,7 @@ impl Host {
         for client in self.tls.iter().chain(&self.upgrades) {
             client.forget(user);
         }
-        if let Some(client) = &self.http3 {
+        if let Some(client) = &self.quic {
             client.forget(user);
         }
     }
@@ -78,7 +78,8 @@ fn upgrade_client(version: HttpVersion, tls: Option<&tls::Sessions>) -> Option<t
     }
 }
 
-/// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
+/// The client of connections of QUIC, whose handshakes are those of `tls`, where the version has or may have
+/// such.
 ///
 /// # Panics
 /// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers
@@ -88,18 +89,20 @@ fn quic_client(
     tls: Option<&tls::Sessions>,
     (seed, worker, host): (Seed, u32, usize),
 ) -> Option<quic::Client> {
-    match (version, tls) {
-        (HttpVersion::Http3, Some(tls::Sessions::Encrypted(settings))) => Some(quic::Client::new(settings)),
-        (HttpVersion::Http3, Some(tls::Sessions::Modelled(offer))) => {
+    let is_over_quic = version.is_over_quic();
+    match tls {
+        None if is_over_quic => unreachable!("HTTP/3 is refused without TLS"),
+        Some(tls::Sessions::Modelled(offer)) if is_over_quic => {
             let mut bytes = [0; quic::SEED_BYTES];
             bytes[..8].copy_from_slice(&seed.0.to_le_bytes());
             bytes[8..12].copy_from_slice(&worker.to_le_bytes());
             bytes[12] = host as u8;
             Some(quic::Client::modelled(Arc::clone(offer), bytes))
         }
-        (HttpVersion::Http3, None) => unreachable!("HTTP/3 is refused without TLS"),
         // QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
-        (HttpVersion::Auto, Some(tls::Sessions::Encrypted(settings))) if settings.offers_tls13() => {
+        Some(tls::Sessions::Encrypted(settings))
+            if is_over_quic || version == HttpVersion::Auto && settings.offers_tls13() =>
+        {
             Some(quic::Client::new(settings))
         }
         _ => None,

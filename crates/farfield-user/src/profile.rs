@@ -1,7 +1,7 @@
 //! The profile of a user's browser: what it remembers of hosts' versions of HTTP.
 
 use crate::alt_svc::AltSvc;
-use farfield_base::{Duration, HostNumber, Instant};
+use farfield_base::{Duration, HostNumber, Instant, SpokenVersion};
 use smallvec::SmallVec;
 
 /// The time for which an alternative is not tried again after it failed.
@@ -40,8 +40,8 @@ impl Profiles {
 /// Memory that a user's browser has of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
-    /// True if its connections of TCP have streams, once one was secured.
-    pub multiplexes: Option<bool>,
+    /// The version of its connections of TCP, once one was secured.
+    pub spoken: Option<SpokenVersion>,
     alternative: Option<Alternative>,
     /// Failures of the alternative in a row, and until when it is not tried.
     broken: Option<(u32, Instant)>,

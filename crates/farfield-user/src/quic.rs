@@ -60,7 +60,7 @@ impl Connections {
     /// Lets go of what the connection has in common with others; nothing more is sent on it.
     pub(crate) fn release_quic(&mut self, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        let client = &mut self.hosts[connection.host.index()].http3;
+        let client = &mut self.hosts[connection.host.index()].quic;
         if let (Some(client), Some(own)) = (client, connection.protocol.http3()) {
             client.release(&mut own.core.quic);
         }
@@ -73,7 +73,7 @@ impl<T: Transport> Egress<'_, T> {
     pub(crate) fn begin_quic(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
         let host = self.connections.table.at(key.slot).host;
         let at = self.transport.open_datagrams(key, user, (host, port));
-        let Some(client) = &mut self.connections.hosts[host.index()].http3 else { return at };
+        let Some(client) = &mut self.connections.hosts[host.index()].quic else { return at };
         let begun = client.begin(at.max(self.now), user);
         let connection = self.connections.table.at_mut(key.slot);
         connection.protocol = AnyProtocol::Http3(Box::new(Http3::new(http3::Connection::new(
@@ -119,7 +119,7 @@ impl<T: Transport> Reaction<'_, T> {
         }
         let Connections { table, hosts, .. } = &mut *self.connections;
         let Some(connection) = table.find(key) else { return };
-        let Some(client) = &mut hosts[connection.host.index()].http3 else { return };
+        let Some(client) = &mut hosts[connection.host.index()].quic else { return };
         let Some(own) = connection.protocol.http3() else { return };
         let now = own.hear(self.now);
         for datagram in bytes.chunks(segment_bytes.max(1)) {
@@ -166,7 +166,7 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn handle_quic_timer(&mut self, key: ConnectionKey) {
         let Connections { table, hosts, .. } = &mut *self.connections;
         let Some(connection) = table.find(key) else { return };
-        let Some(client) = &mut hosts[connection.host.index()].http3 else { return };
+        let Some(client) = &mut hosts[connection.host.index()].quic else { return };
         let Some(own) = connection.protocol.http3() else { return };
         // An earlier wake was asked for since, and has come; or this one is stale.
         if own.wakes_at.is_none_or(|at| at > self.now) {

@@ -10,7 +10,7 @@ use crate::egress::Egress;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Detail, Ending, Outcome, Rule, SpokenVersion};
+use farfield_base::{Detail, Ending, Outcome, Rule};
 use farfield_http::tls::{Session, TlsFailure};
 use std::sync::Arc;
 
@@ -80,8 +80,7 @@ impl<T: Transport> Reaction<'_, T> {
             // The end of the handshake goes with the request, unless that went before.
             connection.state = ConnectionState::Open;
             connection.secured = Some(session.stats(self.now));
-            let agreed = if session.speaks_http2() { SpokenVersion::Http2 } else { SpokenVersion::Http11 };
-            let spoken = *connection.spoken.get_or_insert(agreed);
+            let spoken = *connection.spoken.get_or_insert(session.spoken());
             let (user, host) = (connection.user, connection.host);
             if !connection.upgrades {
                 self.egress().note_version(user, host, spoken);

@@ -322,8 +322,7 @@ impl Users {
 
     /// The version that the user's connections of TCP to `host` had last.
     pub fn remembered(&self, slot: UserSlot, host: HostNumber) -> Option<SpokenVersion> {
-        let multiplexes = self[slot].profiles.of(host)?.multiplexes?;
-        Some(if multiplexes { SpokenVersion::Http2 } else { SpokenVersion::Http11 })
+        self[slot].profiles.of(host)?.spoken
     }
 
     /// The head of a reply of `host` to the user says this of alternatives.

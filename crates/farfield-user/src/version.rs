@@ -48,7 +48,12 @@ impl HttpVersion {
 
     /// True if connections may have streams.
     pub(crate) fn may_have_streams(self) -> bool {
-        self.may_be(SpokenVersion::Http2) || self.may_be(SpokenVersion::Http3)
+        self.of_connections().is_none_or(SpokenVersion::has_streams)
+    }
+
+    /// True if all connections are of QUIC.
+    pub(crate) fn is_over_quic(self) -> bool {
+        self.of_connections().is_some_and(SpokenVersion::is_over_quic)
     }
 
     /// True if connections may speak `version`.

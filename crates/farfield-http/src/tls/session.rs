@@ -3,7 +3,7 @@
 use super::failure::TlsFailure;
 use super::model::Offer;
 use super::{TlsSettings, encrypted, model};
-use farfield_base::{Detail, Duration, Instant, TlsStats};
+use farfield_base::{Detail, Duration, Instant, SpokenVersion, TlsStats};
 use std::sync::Arc;
 
 /// The source of a run's sessions.
@@ -116,11 +116,12 @@ impl Session {
         }
     }
 
-    /// True if the server chose HTTP/2 (ALPN), once the handshake is over.
-    pub fn speaks_http2(&self) -> bool {
+    /// The version of HTTP that the server chose (ALPN), once the handshake is over: HTTP/1.1 if it chose
+    /// none.
+    pub fn spoken(&self) -> SpokenVersion {
         match &self.0 {
-            SessionBackend::Encrypted(session) => session.speaks_http2(),
-            SessionBackend::Modelled(_) => false,
+            SessionBackend::Encrypted(session) if session.speaks_http2() => SpokenVersion::Http2,
+            SessionBackend::Encrypted(_) | SessionBackend::Modelled(_) => SpokenVersion::Http11,
         }
     }
 
