@@ -1,10 +1,14 @@
 //! The protocol of a connection, of those that there are: a line each.
 
+use crate::exchange::Exchange;
 use crate::http1::Http1;
 use crate::http2::Http2;
 use crate::http3::Http3;
-use crate::protocol::Protocol;
+use crate::itinerary::Itinerary;
+use crate::protocol::{Carriage, Protocol};
 use crate::websocket::WebSocket;
+use farfield_base::{Instant, SpokenVersion};
+use farfield_http::http1::Limits;
 use std::ops::{Deref, DerefMut};
 
 /// The protocols that users speak. Before its version is known a connection speaks HTTP/1, which is what a
@@ -17,10 +21,69 @@ pub(crate) enum AnyProtocol {
     WebSocket(Box<WebSocket>),
 }
 
+/// What the protocol answers, whichever it is, which `$own` stands for: by a choice among them, and not by a
+/// table of functions, where every request asks.
+macro_rules! answer {
+    ($protocol:expr, $own:ident => $answer:expr) => {
+        match $protocol {
+            AnyProtocol::Http1($own) => $answer,
+            AnyProtocol::Http2($own) => $answer,
+            AnyProtocol::Http3($own) => $answer,
+            AnyProtocol::WebSocket($own) => $answer,
+        }
+    };
+}
+
+/// What is asked for each request or connection, as [`Protocol`] has it.
 impl AnyProtocol {
-    /// The streams of HTTP/2.
-    pub fn http2(&mut self) -> Option<&mut Http2> {
-        if let AnyProtocol::Http2(own) = self { Some(own) } else { None }
+    pub fn has_streams(&self) -> bool {
+        answer!(self, own => own.has_streams())
+    }
+
+    pub fn carriage(&self) -> Carriage {
+        answer!(self, own => own.carriage())
+    }
+
+    pub fn write(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        answer!(self, own => own.write(itinerary, in_flight));
+    }
+
+    pub fn write_waiting(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        answer!(self, own => own.write_waiting(itinerary, in_flight));
+    }
+
+    pub fn begin_early(&mut self) -> bool {
+        answer!(self, own => own.begin_early())
+    }
+
+    pub fn unsent(&self) -> &[u8] {
+        answer!(self, own => own.unsent())
+    }
+
+    pub fn forget_unsent(&mut self) {
+        answer!(self, own => own.forget_unsent());
+    }
+
+    pub fn end_sending(&mut self) -> usize {
+        answer!(self, own => own.end_sending())
+    }
+
+    pub fn note_sent(&mut self, in_flight: &mut [Exchange], end: u32, sent: Instant) {
+        answer!(self, own => own.note_sent(in_flight, end, sent));
+    }
+
+    pub fn say_goodbye(&mut self, ending: bool) -> bool {
+        answer!(self, own => own.say_goodbye(ending))
+    }
+}
+
+impl AnyProtocol {
+    /// The protocol of a connection of TCP on which `spoken` is spoken.
+    pub fn over_tcp(spoken: SpokenVersion, limits: Limits) -> AnyProtocol {
+        match spoken {
+            SpokenVersion::Http2 => AnyProtocol::Http2(Box::new(Http2::new(limits))),
+            SpokenVersion::Http10 | SpokenVersion::Http11 | SpokenVersion::Http3 => AnyProtocol::default(),
+        }
     }
 
     /// The WebSocket that the connection was upgraded to.

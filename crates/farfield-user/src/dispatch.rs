@@ -237,8 +237,8 @@ impl<T: Transport> Egress<'_, T> {
 
     /// Sends the first request of a connection that is ready for it.
     pub(crate) fn begin_requests(&mut self, slot: ConnectionSlot) {
-        if self.connections.table.at(slot).spoken == Some(SpokenVersion::Http2) {
-            self.connections.begin_http2(self.now, slot);
+        if let Some(spoken) = self.connections.table.at(slot).spoken.filter(|own| own.has_streams()) {
+            self.connections.begin_streams(self.now, slot, spoken);
         }
         self.send_last_bound(slot);
     }

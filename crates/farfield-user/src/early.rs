@@ -12,12 +12,12 @@ use crate::any_protocol::AnyProtocol;
 use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::egress::Egress;
-use crate::http2::Http2;
+use crate::exchange::Exchange;
 use crate::itinerary::Itinerary;
 use crate::slots::ConnectionSlot;
 use crate::transport::Transport;
 use crate::users::Users;
-use farfield_base::{EarlyData, Instant, SpokenVersion, Stamp};
+use farfield_base::{EarlyData, Instant, Stamp};
 
 impl Connection {
     /// Fate of its first request within the handshake, which is over.
@@ -46,7 +46,7 @@ impl Connections {
         let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
             return false;
         };
-        if spoken != SpokenVersion::Http2 {
+        if !spoken.has_streams() {
             let max = self.policy.requests_max();
             let bytes = users.itinerary.bytes(&job, exchange.number + 1 < max);
             let fits = bytes.len() <= room;
@@ -55,16 +55,14 @@ impl Connections {
             }
             return fits;
         }
-        connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.readers.limits)));
+        connection.protocol = AnyProtocol::over_tcp(spoken, self.readers.limits);
         self.write_request(&mut users.itinerary, slot);
         let connection = self.table.at_mut(slot);
-        let (Some(session), Some(streams)) = (&mut connection.tls, connection.protocol.http2()) else {
-            return false;
-        };
-        let fits = streams.unsent().len() <= room;
+        let Some(session) = &mut connection.tls else { return false };
+        let fits = connection.protocol.unsent().len() <= room;
         if fits {
-            // The frames are kept, for a server that passes over them.
-            session.seal_early(streams.unsent());
+            // The bytes are kept, for a server that passes over them.
+            session.seal_early(connection.protocol.unsent());
         } else {
             connection.protocol = AnyProtocol::default();
         }
@@ -74,13 +72,10 @@ impl Connections {
     /// Writes the request that a connection of QUIC was opened for within its handshake, if it may go there.
     pub(crate) fn write_early(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        let (Some(own), Some(exchange)) = (connection.protocol.http3(), connection.in_flight.first()) else {
-            return;
-        };
-        let job = exchange.job;
-        let may_go = !job.again && job.refusals == 0 && itinerary.is_safe(&job);
-        if may_go && own.core.begin_early() {
-            self.write_bound(itinerary, slot);
+        let Some(Exchange { job, .. }) = connection.in_flight.first() else { return };
+        let may_go = !job.again && job.refusals == 0 && itinerary.is_safe(job);
+        if may_go && connection.protocol.begin_early() {
+            self.write_request(itinerary, slot);
         }
     }
 
@@ -106,29 +101,27 @@ impl<T: Transport> Egress<'_, T> {
         let connection = self.connections.table.at_mut(slot);
         let early = connection.early();
         let sent = connection.in_flight.first().map(|exchange| exchange.sent);
-        let is_http2 = connection.spoken == Some(SpokenVersion::Http2);
-        if !is_http2 {
+        let of_streams = connection.spoken.filter(|own| own.has_streams());
+        if of_streams.is_none() {
             // Early requests may have been of another version than the server chose now.
             connection.protocol = AnyProtocol::default();
         }
-        let is_written = connection.protocol.http2().is_some();
-        match early {
-            EarlyData::Unsent => return self.begin_requests(slot),
-            EarlyData::Rejected if !is_http2 => self.send_last_bound(slot),
-            EarlyData::Accepted if !is_http2 => self.connections.end_handshake(self.transport, slot),
-            EarlyData::Accepted | EarlyData::Rejected if !is_written => {
+        let is_written = connection.has_streams();
+        match (early, of_streams) {
+            (EarlyData::Unsent, _) => return self.begin_requests(slot),
+            (EarlyData::Rejected, None) => self.send_last_bound(slot),
+            (EarlyData::Accepted, None) => self.connections.end_handshake(self.transport, slot),
+            (EarlyData::Accepted | EarlyData::Rejected, Some(_)) if !is_written => {
                 self.begin_requests(slot);
-                self.connections.flush_frames(self.transport, slot);
+                self.connections.flush_streams(self.transport, self.now, slot);
             }
-            EarlyData::Accepted | EarlyData::Rejected => {
-                self.connections.begin_http2(self.now, slot);
-                if let (EarlyData::Accepted, Some(streams)) =
-                    (early, self.connections.table.at_mut(slot).protocol.http2())
-                {
-                    streams.forget_unsent();
+            (EarlyData::Accepted | EarlyData::Rejected, Some(spoken)) => {
+                self.connections.begin_streams(self.now, slot, spoken);
+                if early == EarlyData::Accepted {
+                    self.connections.table.at_mut(slot).protocol.forget_unsent();
                 }
                 self.connections.end_handshake(self.transport, slot);
-                self.connections.flush_frames(self.transport, slot);
+                self.connections.flush_streams(self.transport, self.now, slot);
             }
         }
         self.connections.note_early(slot, sent.and_then(Stamp::instant));

@@ -5,11 +5,12 @@
 //! is over, and handed to the transport as one: requests that become due together leave together, and so do
 //! what the protocol asks for beside them (acknowledgements, windows).
 //!
-//! Requests are written and leave in the module `streams`; ends of those that fail, and their time limits,
-//! are in the module `stream_ends`.
+//! Requests leave in the module `streams`; ends of those that fail, and their time limits, are in the module
+//! `stream_ends`.
 
 use crate::exchange::Exchange;
-use crate::protocol::{Protocol, ReplyContext, note_reply_begun};
+use crate::itinerary::Itinerary;
+use crate::protocol::{Carriage, Protocol, ReplyContext, note_reply_begun};
 use crate::stalls::Stalls;
 use crate::transport::Backlog;
 use bytes::Bytes;
@@ -60,45 +61,9 @@ impl Http2 {
         !self.is_retired && self.core.room() > 0
     }
 
-    /// Frames that are not handed to the transport yet.
-    pub fn unsent(&self) -> &[u8] {
-        &self.to_send
-    }
-
-    /// The server has the frames that would be handed to the transport next.
-    pub fn forget_unsent(&mut self) {
-        self.to_send.clear();
-        self.unsent_from = 1;
-    }
-
     /// Writes a request onto a stream; returns its number on the connection, if there was room.
-    pub fn write(&mut self, block: &RequestBlock, body: &Bytes) -> Option<u32> {
+    fn write_frames(&mut self, block: &RequestBlock, body: &Bytes) -> Option<u32> {
         self.core.request(block, body, &mut self.to_send).ok().map(StreamId::request)
-    }
-
-    /// The frames were handed to the transport; returns how many bytes of them answer the server's.
-    pub fn end_sending(&mut self) -> usize {
-        self.to_send.clear();
-        self.core.take_answer_bytes()
-    }
-
-    /// Notes that the requests that were written so far, before number `end`, were sent at `sent`.
-    pub fn note_sent(&mut self, in_flight: &mut [Exchange], end: u32, sent: Instant) {
-        let first = self.unsent_from;
-        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
-            exchange.sent = Stamp::at(sent);
-            if self.core.is_stalled(StreamId::of_request(exchange.number)) {
-                self.stalls.begin(exchange.number, sent);
-            }
-        }
-        self.unsent_from = end;
-    }
-
-    /// Appends GOAWAY to what is sent, unless the server knows already that the connection is over.
-    pub fn say_goodbye(&mut self) {
-        if !self.is_broken {
-            self.core.close(&mut self.to_send);
-        }
     }
 }
 
@@ -148,6 +113,49 @@ impl Protocol for Http2 {
     /// may know the arrival of some bytes and only the reading of others.
     fn hear(&mut self, now: Instant) -> Instant {
         *self.heard.insert(self.heard.map_or(now, |heard| now.max(heard)))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Bytes
+    }
+
+    fn write(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        let exchange = in_flight.last().expect("a request was bound to the connection");
+        let number = itinerary.with_stream(&exchange.job, |block, body| self.write_frames(block, body));
+        debug_assert_eq!(number, Some(exchange.number));
+    }
+
+    fn unsent(&self) -> &[u8] {
+        &self.to_send
+    }
+
+    fn forget_unsent(&mut self) {
+        self.to_send.clear();
+        self.unsent_from = 1;
+    }
+
+    fn end_sending(&mut self) -> usize {
+        self.to_send.clear();
+        self.core.take_answer_bytes()
+    }
+
+    fn note_sent(&mut self, in_flight: &mut [Exchange], end: u32, sent: Instant) {
+        let first = self.unsent_from;
+        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
+            exchange.sent = Stamp::at(sent);
+            if self.core.is_stalled(StreamId::of_request(exchange.number)) {
+                self.stalls.begin(exchange.number, sent);
+            }
+        }
+        self.unsent_from = end;
+    }
+
+    /// GOAWAY (RFC 9113 section 6.8), unless the server knows already that the connection is over.
+    fn say_goodbye(&mut self, ending: bool) -> bool {
+        if !ending && !self.is_broken {
+            self.core.close(&mut self.to_send);
+        }
+        !ending
     }
 
     fn takes_more(&self, _in_flight: &[Exchange]) -> bool {

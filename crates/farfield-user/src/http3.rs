@@ -7,7 +7,7 @@
 
 use crate::exchange::Exchange;
 use crate::itinerary::Itinerary;
-use crate::protocol::{Protocol, ReplyContext, note_reply_begun};
+use crate::protocol::{Carriage, Protocol, ReplyContext, note_reply_begun};
 use crate::stalls::Stalls;
 use farfield_base::{Ending, HttpStats, Instant, Outcome, SpokenVersion, Stamp};
 use farfield_http::Event;
@@ -51,37 +51,6 @@ impl Http3 {
     fn is_unwritten(&self, number: u32) -> bool {
         number >= self.unwritten_from
     }
-
-    /// Writes the requests in flight that are not written yet, as far as the server allows streams.
-    pub fn write(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
-        if self.is_retired {
-            return;
-        }
-        let from = self.unwritten_from;
-        for exchange in in_flight.iter().filter(|exchange| exchange.number >= from) {
-            if !self.core.has_room() {
-                return;
-            }
-            let parts = itinerary.for_http3(&exchange.job);
-            let number = self.core.request(parts, exchange.answering);
-            debug_assert_eq!(number, Some(exchange.number));
-            self.unwritten_from = exchange.number + 1;
-        }
-    }
-
-    /// Notes that the requests that were written so far were sent at `sent`.
-    pub fn note_sent(&mut self, in_flight: &mut [Exchange], sent: Instant) {
-        let unsent = self.unsent_from..self.unwritten_from;
-        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= unsent.start) {
-            if unsent.contains(&exchange.number) {
-                exchange.sent = Stamp::at(sent);
-                if self.core.is_stalled(exchange.number) {
-                    self.stalls.begin(exchange.number, sent);
-                }
-            }
-        }
-        self.unsent_from = self.unwritten_from;
-    }
 }
 
 impl Protocol for Http3 {
@@ -117,6 +86,55 @@ impl Protocol for Http3 {
     /// As over HTTP/2, what comes behind other bytes did not arrive before them.
     fn hear(&mut self, now: Instant) -> Instant {
         *self.heard.insert(self.heard.map_or(now, |heard| now.max(heard)))
+    }
+
+    fn carriage(&self) -> Carriage {
+        Carriage::Datagrams
+    }
+
+    /// With those before it that are not written yet, as far as the server allows streams.
+    fn write(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        if self.is_retired {
+            return;
+        }
+        let from = self.unwritten_from;
+        for exchange in in_flight.iter().filter(|exchange| exchange.number >= from) {
+            if !self.core.has_room() {
+                return;
+            }
+            let parts = itinerary.for_http3(&exchange.job);
+            let number = self.core.request(parts, exchange.answering);
+            debug_assert_eq!(number, Some(exchange.number));
+            self.unwritten_from = exchange.number + 1;
+        }
+    }
+
+    fn write_waiting(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        self.write(itinerary, in_flight);
+    }
+
+    fn begin_early(&mut self) -> bool {
+        self.core.begin_early()
+    }
+
+    /// Requests that the server allowed no stream for are not among those that were written.
+    fn note_sent(&mut self, in_flight: &mut [Exchange], _end: u32, sent: Instant) {
+        let unsent = self.unsent_from..self.unwritten_from;
+        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= unsent.start) {
+            if unsent.contains(&exchange.number) {
+                exchange.sent = Stamp::at(sent);
+                if self.core.is_stalled(exchange.number) {
+                    self.stalls.begin(exchange.number, sent);
+                }
+            }
+        }
+        self.unsent_from = self.unwritten_from;
+    }
+
+    fn say_goodbye(&mut self, _ending: bool) -> bool {
+        // The time that the connection was last handed: its own does not go back.
+        self.core.close(Instant::ZERO);
+        true
     }
 
     /// A server that allows no stream yet is waited for by one request, within its time limit.

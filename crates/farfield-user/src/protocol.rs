@@ -1,11 +1,12 @@
 //! The protocol of a connection: a version of HTTP, of which each has a file that says what is its own.
 //!
 //! Bytes that a connection has read become events of one type, with the number of the request, and the module
-//! `replies` makes the same of them whatever the version. A further version is a file and a line in
-//! [`AnyProtocol`](crate::any_protocol::AnyProtocol), beside the way that its bytes leave (the module
-//! `streams`).
+//! `replies` makes the same of them whatever the version. What is asked on streams is written by the protocol
+//! too, and the module `streams` hands it over by its [`Carriage`]. A further version is a file and a line in
+//! [`AnyProtocol`](crate::any_protocol::AnyProtocol).
 
 use crate::exchange::Exchange;
+use crate::itinerary::Itinerary;
 use crate::transport::Backlog;
 use farfield_base::{Ending, HttpStats, Instant, Stamp};
 use farfield_http::http1::{Fields, KnownHead, Limits, Malformed, Reply};
@@ -21,6 +22,17 @@ pub(crate) struct ReplyContext<'a> {
     pub limits: &'a Limits,
     /// The bytes come out of a session of TLS.
     pub over_tls: bool,
+}
+
+/// The way of what a protocol has written to the transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carriage {
+    /// Each request leaves as it is sent.
+    AtOnce,
+    /// As bytes of the connection, which collect and which TLS may seal.
+    Bytes,
+    /// In datagrams of QUIC.
+    Datagrams,
 }
 
 /// A version of HTTP on one connection. The requests that are on their way come with each call, in the order
@@ -65,6 +77,44 @@ pub(crate) trait Protocol {
     /// True if requests are on streams, so that their replies do not wait for each other.
     fn has_streams(&self) -> bool {
         true
+    }
+
+    /// The way that what is on its streams leaves.
+    fn carriage(&self) -> Carriage {
+        Carriage::AtOnce
+    }
+
+    /// Writes the request that was bound last, of those in flight, to a stream.
+    fn write(&mut self, _itinerary: &mut Itinerary, _in_flight: &[Exchange]) {}
+
+    /// Writes requests in flight that waited for the server to allow streams.
+    fn write_waiting(&mut self, _itinerary: &mut Itinerary, _in_flight: &[Exchange]) {}
+
+    /// Begins to write within the handshake, if that is allowed; whether it is.
+    fn begin_early(&mut self) -> bool {
+        false
+    }
+
+    /// Bytes that were written, and not handed to the transport yet.
+    fn unsent(&self) -> &[u8] {
+        &[]
+    }
+
+    /// The server has the bytes that would be handed to the transport next.
+    fn forget_unsent(&mut self) {}
+
+    /// The bytes were handed to the transport; returns how many of them answer the server's.
+    fn end_sending(&mut self) -> usize {
+        0
+    }
+
+    /// Notes that the requests that were written so far, before number `end`, were sent at `sent`.
+    fn note_sent(&mut self, _in_flight: &mut [Exchange], _end: u32, _sent: Instant) {}
+
+    /// Writes that no more is asked, or what is wrong, on a connection that is about to be closed, and whose
+    /// server has closed its side if it is `ending`; false if nothing is to leave.
+    fn say_goodbye(&mut self, _ending: bool) -> bool {
+        false
     }
 
     /// True if it takes a further request now, beside those in flight.

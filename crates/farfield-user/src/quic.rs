@@ -34,7 +34,7 @@ impl Connections {
         let sent = self.buffers.send_datagrams(&mut own.core.quic, transport, now, key);
         // Bytes that wait for the congestion window have been handed over as well: waiting for it is the
         // transport's time.
-        own.note_sent(&mut connection.in_flight, sent.unwrap_or(now));
+        own.note_sent(&mut connection.in_flight, connection.requests, sent.unwrap_or(now));
         self.wake_for_timers(transport, slot);
     }
 
@@ -47,14 +47,6 @@ impl Connections {
             own.wakes_at = Some(at);
             transport.wake_at(at, Wake::Quic(key));
         }
-    }
-
-    /// Tells the server, on a connection that is about to be closed, that no more is asked or what is wrong.
-    pub(crate) fn close_quic<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        let Some(own) = self.table.at_mut(slot).protocol.http3() else { return };
-        // The time that the connection was last handed: its own does not go back.
-        own.core.close(Instant::ZERO);
-        self.flush_datagrams(transport, Instant::ZERO, slot);
     }
 
     /// Lets go of what the connection has in common with others; nothing more is sent on it.
@@ -96,7 +88,7 @@ impl<T: Transport> Egress<'_, T> {
         connection.secured = connection.protocol.http3().map(|own| own.core.stats(self.now));
         self.connections.table.stop_limit(slot);
         self.connections.table.watch(slot, self.now);
-        self.connections.write_bound(&mut self.users.itinerary, slot);
+        self.connections.write_waiting(&mut self.users.itinerary, slot);
         self.end_attempt(slot);
     }
 

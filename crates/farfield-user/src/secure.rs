@@ -19,8 +19,7 @@ impl Connections {
     /// sent (RFC 8446 section 6.1), unless the server has closed already.
     pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         self.close_websocket(transport, slot);
-        self.send_goaway(transport, slot);
-        self.close_quic(transport, slot);
+        self.close_streams(transport, slot);
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
         if let (Some(session), false) = (&mut connection.tls, connection.ending) {
