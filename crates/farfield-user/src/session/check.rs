@@ -1,7 +1,8 @@
 //! The checks of a state, compared with a reply's body: which do not hold, and what the reply has instead.
 
+use super::filling::{Fillable, Filling};
 use super::find;
-use super::text::{Fillable, Filling, TextContext};
+use super::text::TextContext;
 use bytes::BytesMut;
 use farfield_traffic::session::extract::HeaderCheck;
 use farfield_traffic::session::query::Lookup;

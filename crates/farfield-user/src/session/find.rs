@@ -1,23 +1,20 @@
 //! Values that a session takes from a reply: by regular expression, JSON pointer, CSS selector, header or
 //! cookie.
 
-use super::text::Filling;
+use super::filling::Filling;
+use super::html::parse;
 use farfield_base::random::Stream;
 use farfield_traffic::session::ValueSource;
 use farfield_traffic::session::extract::Pick;
 use farfield_traffic::session::query::{Css, Pattern, Pointer, Query};
-use lol_html::errors::RewritingError;
+use lol_html::ElementContentHandlers;
 use lol_html::html_content::{Element, TextChunk};
-use lol_html::{ElementContentHandlers, HtmlRewriter, MemorySettings, Settings};
 use rand::RngExt;
 use regex::bytes::Regex;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::num::NonZeroU32;
-
-/// Bytes that the HTML parser may take beside the text itself.
-const PARSER_BYTES_MAX: usize = 4 << 20;
 
 /// A query for a value in a body, its holes filled.
 pub(crate) enum BodyQuery<'a> {
@@ -178,23 +175,6 @@ fn by_css(select: &Css, attribute: Option<&str>, body: &[u8], count: usize) -> V
         Some(_) => texts,
         None => texts.iter().map(|text| htmlize::unescape(text.trim()).into_owned()).collect(),
     }
-}
-
-/// Goes through `html` and calls the handlers of what selectors select.
-pub(crate) fn parse<'h, 's>(
-    html: &[u8],
-    handlers: impl IntoIterator<Item = (&'s Css, ElementContentHandlers<'h>)>,
-) -> Result<(), RewritingError> {
-    let handlers = handlers.into_iter().map(|(css, handlers)| (Cow::Borrowed(css.selector()), handlers));
-    let mut settings = Settings::new().with_strict(false).with_memory_settings(
-        MemorySettings::new().with_max_allowed_memory_usage(html.len() + PARSER_BYTES_MAX),
-    );
-    for handler in handlers {
-        settings = settings.append_element_content_handler(handler);
-    }
-    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    rewriter.write(html)?;
-    rewriter.end()
 }
 
 #[cfg(test)]

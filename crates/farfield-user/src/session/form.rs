@@ -4,7 +4,7 @@
 //! form.
 
 use super::encoding::{EncodedField, Encoding, FileHeader};
-use super::find::parse;
+use super::html::parse;
 use farfield_base::random::Stream;
 use farfield_traffic::session::FormOf;
 use farfield_traffic::session::extract::Pick;

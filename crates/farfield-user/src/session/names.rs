@@ -2,7 +2,7 @@
 
 use super::check::{self, Unmet};
 use super::failure::one_line;
-use super::text::Filling;
+use super::filling::Filling;
 use farfield_traffic::session::{Check, Extraction, Session, SessionState, ValueSource};
 use std::sync::Arc;
 

@@ -2,10 +2,11 @@
 //! in.
 
 use super::encoding::{EncodedField, Encoding, FileHeader};
+use super::filling::Filling;
 use super::form::Form;
 use super::jar::{CookieQuery, Jar};
 use super::recipe::{HostForm, OwnFields, Recipe};
-use super::text::{Filling, TextContext};
+use super::text::TextContext;
 use super::urls::{Servers, TargetHost};
 use super::visit::Visit;
 use super::websocket::{MESSAGE_METHOD, SocketPart, upgrade_fields};

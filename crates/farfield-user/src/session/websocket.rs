@@ -2,9 +2,10 @@
 //! a state awaits.
 
 use super::check;
+use super::filling::Filling;
 use super::recipe::Recipe;
 use super::request::{RequestBytes, Writer};
-use super::text::{Filling, TextContext};
+use super::text::TextContext;
 use super::user::SessionUser;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
