@@ -83,6 +83,51 @@ pub enum TraceEvent {
     },
 }
 
+impl TraceEvent {
+    /// The event without values of secrets.
+    pub(super) fn masked(self, mask: &Mask) -> TraceEvent {
+        if mask.is_empty() {
+            return self;
+        }
+        let pairs = |pairs: Vec<(String, String)>| {
+            pairs.into_iter().map(|(name, value)| (name, mask.text(value))).collect::<Vec<_>>()
+        };
+        match self {
+            TraceEvent::Begun(data) => TraceEvent::Begun(pairs(data)),
+            TraceEvent::Warning(warning) => TraceEvent::Warning(mask.text(warning)),
+            TraceEvent::NotAsked { outcome, reason } => {
+                TraceEvent::NotAsked { outcome, reason: mask.text(reason) }
+            }
+            TraceEvent::Request(mut request) => {
+                request.url = mask.text(request.url);
+                request.fields = pairs(request.fields);
+                request.head = mask.bytes(request.head);
+                request.body = mask.bytes(request.body);
+                TraceEvent::Request(request)
+            }
+            TraceEvent::Reply(mut reply) => {
+                reply.url = mask.text(reply.url);
+                let fields = reply.fields.into_iter().map(|(name, value)| (name, mask.bytes(value)));
+                reply.fields = fields.collect();
+                reply.body = mask.bytes(reply.body);
+                reply.detail = reply.detail.map(|detail| mask.text(detail));
+                TraceEvent::Reply(reply)
+            }
+            TraceEvent::Extracted { name, value, by_default } => {
+                TraceEvent::Extracted { name, value: value.map(|value| mask.bytes(value)), by_default }
+            }
+            TraceEvent::CheckFailed { check, instead } => TraceEvent::CheckFailed {
+                check: mask.text(check),
+                instead: instead.map(|instead| mask.text(instead)),
+            },
+            TraceEvent::State { .. }
+            | TraceEvent::Skipped { .. }
+            | TraceEvent::Failed(_)
+            | TraceEvent::Ended { .. } => self,
+        }
+    }
+}
+
 /// Why a request is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceRole {
@@ -164,7 +209,7 @@ impl fmt::Debug for Tracer {
 impl Tracer {
     /// Sends an event to the watcher, if there is one and it is still there.
     pub fn send(&self, event: TraceEvent) {
-        let _ = self.watcher.send(self.mask.over(event));
+        let _ = self.watcher.send(event.masked(&self.mask));
     }
 }
 
