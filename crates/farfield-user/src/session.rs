@@ -27,6 +27,7 @@ mod page;
 mod recipe;
 mod reply;
 mod request;
+mod socket_part;
 mod text;
 pub(crate) mod trace;
 mod urls;

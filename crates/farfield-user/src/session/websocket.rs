@@ -1,67 +1,22 @@
-//! WebSockets in sessions: the request that opens one, messages as a state writes them, and the message that
-//! a state awaits.
+//! WebSockets in sessions: messages as a state writes them, and the message that a state awaits. The request
+//! that opens one is written as any other (the modules `request` and `socket_part`).
 
 use super::check;
 use super::filling::Filling;
 use super::recipe::Recipe;
 use super::request::{RequestBytes, Writer};
+use super::socket_part::SocketPart;
 use super::text::TextContext;
 use super::user::SessionUser;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
 use crate::slots::PendingSlot;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use farfield_base::{HostNumber, Instant, Outcome};
-use farfield_http::http1::Fields;
-use farfield_http::websocket::{FrameKind, Key, accepts, close_payload, write_frame};
+use farfield_http::websocket::{FrameKind, close_payload};
 use farfield_traffic::session::websocket::SocketStep;
 use farfield_traffic::session::{Text, TextPiece};
-use http::Method;
 use rand::Rng;
-
-/// The part of a WebSocket's life that a written request is.
-#[derive(Debug, Clone)]
-pub(super) enum SocketPart {
-    /// The request that opens it, with this key.
-    Open(Box<Key>),
-    /// A message, and how its frame is written.
-    Message { step: SocketStep, kind: FrameKind, mask: [u8; 4] },
-}
-
-impl SocketPart {
-    /// The step of a session that it is.
-    pub fn step(&self) -> SocketStep {
-        match self {
-            SocketPart::Open(_) => SocketStep::Open,
-            SocketPart::Message { step, .. } => *step,
-        }
-    }
-
-    /// Bytes of a frame with this payload; none of what opens a WebSocket, or only awaits a message.
-    pub fn frame(&self, payload: &[u8]) -> Option<Bytes> {
-        let SocketPart::Message { step, kind, mask } = self else { return None };
-        if *step == SocketStep::Await {
-            return None;
-        }
-        let mut frame = Vec::new();
-        write_frame(*kind, payload, *mask, &mut frame);
-        Some(frame.into())
-    }
-
-    /// True if a head with these fields opens the WebSocket.
-    pub fn is_accepted(&self, offered: &[u8], fields: Fields<'_>) -> bool {
-        if let SocketPart::Open(key) = self { accepts(key, offered, fields) } else { false }
-    }
-}
-
-/// The fields of a request that opens a WebSocket with `key`.
-pub(super) fn upgrade_fields(key: &Key, out: &mut BytesMut) {
-    out.extend_from_slice(
-        b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
-    );
-    out.extend_from_slice(key.as_bytes());
-    out.extend_from_slice(b"\r\n");
-}
 
 /// True if a message of this text is sent as bytes: a file that is no text.
 fn is_binary(text: &Text) -> bool {
@@ -158,6 +113,3 @@ impl Sessions {
         true
     }
 }
-
-/// The method of a message, which has none: it is as that of a request that must not be sent twice.
-pub(super) const MESSAGE_METHOD: Method = Method::POST;
