@@ -21,8 +21,8 @@ pub(crate) enum AnyProtocol {
     WebSocket(Box<WebSocket>),
 }
 
-/// What the protocol answers, whichever it is, which `$own` stands for: by a choice among them, and not by a
-/// table of functions, where every request asks.
+/// The answer of the protocol that it is, which `$own` stands for: by a choice among them, and not by a table
+/// of functions, since every request asks.
 macro_rules! answer {
     ($protocol:expr, $own:ident => $answer:expr) => {
         match $protocol {
@@ -34,7 +34,7 @@ macro_rules! answer {
     };
 }
 
-/// What is asked for each request or connection, as [`Protocol`] has it.
+/// Questions of [`Protocol`] that each request or connection asks.
 impl AnyProtocol {
     pub fn has_streams(&self) -> bool {
         answer!(self, own => own.has_streams())

@@ -1,7 +1,7 @@
 //! One end of a WebSocket (RFC 6455): messages as they come, those that are kept for a state which awaits one
 //! later, and the frames that go out.
 //!
-//! What is asked and awaited on it, and what its user makes of that, is in the module `messages`.
+//! The module `messages` has what is asked and awaited on it, and what its user makes of that.
 
 use crate::exchange::Exchange;
 use crate::protocol::{Protocol, ReplyContext};
