@@ -1,5 +1,5 @@
-//! The version of HTTP that users speak with a host, as the scenario names it, and what follows from it before
-//! any connection is opened.
+//! The version of HTTP that users speak with a host, as the scenario names it, and what follows from it ahead
+//! of any connection.
 
 use farfield_base::SpokenVersion;
 use farfield_http::http1::Version;
