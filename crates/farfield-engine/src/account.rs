@@ -4,7 +4,7 @@ mod links;
 
 use crate::emulated::hosts::HostReport;
 use crate::plane::Plane;
-use crate::run::RunSettings;
+use crate::run::{Run, RunSettings};
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Duration, Instant, LoadCounts, Merge, Window};
 use farfield_emulator::CrossCounts;
@@ -165,8 +165,8 @@ pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
 }
 
 /// Records what the server's limits did to it, if it has any.
-pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &RunSettings) {
-    let Plane::Emulated(emulated) = &settings.plane else { return };
+pub(crate) fn describe_server_limits(stats: &mut EngineStats, plane: &Plane) {
+    let Plane::Emulated(emulated) = plane else { return };
     let Some((limits, used)) = emulated.server.as_ref().and_then(RunningServer::limits) else { return };
     stats.server_limits = Some(ServerLimits {
         cpu: limits.cpu.map(f64::from),
@@ -188,15 +188,15 @@ pub(crate) fn describe_server_limits(stats: &mut EngineStats, settings: &RunSett
 }
 
 /// Records what the workers do not know of the network, such as the gateway's losses.
-pub(crate) fn describe_network(stats: &mut EngineStats, settings: &RunSettings) {
+pub(crate) fn describe_network(stats: &mut EngineStats, run: &Run) {
     let Some(network) = &mut stats.network else { return };
-    let laid_out = match &settings.plane {
+    let laid_out = match &run.plane {
         Plane::Sockets(_) => return,
         Plane::Emulated(emulated) => &emulated.network,
         Plane::Simulated(simulated) => &simulated.network,
     };
     network.clients = laid_out.plan.acting() as u64;
-    network.shards = settings.workers.get().into();
+    network.shards = run.settings.workers.get().into();
     for (stats, flow) in network.cross_traffic.iter_mut().zip(&laid_out.plan.cross_traffic) {
         stats.link = laid_out.links.get(flow.link.index()).map(ToString::to_string).unwrap_or_default();
         stats.bits_per_second = flow.traffic.rate.as_bits();
@@ -205,7 +205,7 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &RunSettings) 
     links::describe(&mut network.topology, laid_out);
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
-    let Plane::Emulated(emulated) = &settings.plane else { return };
+    let Plane::Emulated(emulated) = &run.plane else { return };
     network.gateway = Some(emulated.testbed.report().device.clone());
     let threads = emulated.testbed.receive_threads();
     network.receive_threads = threads.iter().map(|processor| *processor as u32).collect();

@@ -11,7 +11,7 @@ use crate::emulated::Emulated;
 use crate::key_log::{KEYS, KeyLogWriter};
 use crate::observe::{CaptureReport, CaptureSettings, PacketCapture};
 use crate::plane::{KernelCapture, Plane};
-use crate::run::{RunError, RunSettings};
+use crate::run::{Run, RunError};
 use farfield_base::Opened;
 use farfield_measure::{CaptureStats, EngineStats};
 use std::fs::File;
@@ -40,14 +40,15 @@ impl Captures {
     ///
     /// # Errors
     /// If a capture cannot be begun: nobody wants such a run without it.
-    pub fn begin(settings: &RunSettings) -> Result<Captures, RunError> {
+    pub fn begin(run: &Run) -> Result<Captures, RunError> {
+        let Run { settings, plane } = run;
         let Some(output) = &settings.output else { return Ok(Captures::default()) };
         let directory = output.directory.path();
         let keys = match output.logs_keys {
             true => Some(Arc::new(KeyLogWriter::new(output.directory.begin(KEYS)?))),
             false => None,
         };
-        match &settings.plane {
+        match plane {
             Plane::Sockets(sockets) => {
                 let begin = |capture: KernelCapture| {
                     let mut servers = match &sockets.peers {

@@ -56,7 +56,8 @@ pub use observe::{CaptureError, CaptureReport, CaptureSettings, PacketCapture};
 pub use placement::Placement;
 pub use plane::{Plane, PlaneKind};
 pub use run::{
-    CommonStart, HostSettings, Output, RunError, RunSettings, StartError, StartSource, run, run_with_clocks,
+    CommonStart, HostSettings, Output, Run, RunError, RunSettings, StartError, StartSource, run,
+    run_with_clocks,
 };
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sample_channel::LiveCounts;

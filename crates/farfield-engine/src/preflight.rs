@@ -10,7 +10,7 @@ use crate::environment;
 use crate::memory::{Headroom, MemoryBounds};
 use crate::own_limits::{OwnLimits, TasksLeft};
 use crate::plane::{Plane, PlaneKind, PreparedPlane, Server};
-use crate::run::{RunSettings, StartError, expected_arrivals, start};
+use crate::run::{Run, RunSettings, StartError, expected_arrivals, start};
 use farfield_base::{Bytes, Instant, Part};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
@@ -160,20 +160,21 @@ impl Eq for Lack {}
 ///
 /// # Errors
 /// The first resource that is known to be too small.
-pub fn check(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
-    let real = settings.plane.kind() != PlaneKind::Simulated;
+pub fn check(run: &Run<PreparedPlane>) -> Result<(), Lack> {
+    let Run { settings, plane } = run;
+    let real = plane.kind() != PlaneKind::Simulated;
     start::ahead(settings.start_at)?;
     if real {
         rate_suffices(settings)?;
     }
     // One more watches over the routes to emulated clients.
-    let watches = u64::from(settings.plane.kind() == PlaneKind::Emulated);
+    let watches = u64::from(plane.kind() == PlaneKind::Emulated);
     let threads = u64::from(settings.workers.get()) + THREADS_BESIDE + watches;
     threads_suffice(threads, OwnLimits::find().tasks_left())?;
     let users = users_of(settings, |_| true);
     let holding = users_of(settings, |flow| holds_connections(settings, flow));
     let holds = holding > 0;
-    if let Plane::Sockets(sockets) = &settings.plane
+    if let Plane::Sockets(sockets) = plane
         && holds
     {
         let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
@@ -189,11 +190,11 @@ pub fn check(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
         ),
         false => 0,
     };
-    let each = user_bytes(&settings.plane, holds) + protocol_bytes;
+    let each = user_bytes(plane, holds) + protocol_bytes;
     let bounds = MemoryBounds::find();
     let addresses = RUN_ADDRESSES + threads * THREAD_ADDRESSES;
     memory_suffices(users, each, addresses, bounds.headroom_of_addresses())?;
-    memory_suffices(users, each, run_bytes(settings.plane.kind()), bounds.headroom_of_pages())
+    memory_suffices(users, each, run_bytes(plane.kind()), bounds.headroom_of_pages())
 }
 
 /// The warning that the control group of this process leaves less processor time than its workers use, each
@@ -238,7 +239,7 @@ fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
 }
 
 /// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
-fn rate_suffices(settings: &RunSettings<PreparedPlane>) -> Result<(), Lack> {
+fn rate_suffices(settings: &RunSettings) -> Result<(), Lack> {
     let length = settings.warm_up + settings.duration + settings.end.cool_down;
     let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
@@ -293,13 +294,13 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
 }
 
 /// The users that this process has of the flows that `are` some, whose number is known.
-fn users_of(settings: &RunSettings<PreparedPlane>, are: impl Fn(&Flow) -> bool) -> u64 {
+fn users_of(settings: &RunSettings, are: impl Fn(&Flow) -> bool) -> u64 {
     let users = settings.flows.iter().filter(|flow| are(flow)).filter_map(|flow| flow.load.users());
     settings.part.most_of(users.map(|users| u64::from(users.get())).sum())
 }
 
 /// True if each user of a flow has a connection at all times: it is kept open, or the user never thinks.
-fn holds_connections(settings: &RunSettings<PreparedPlane>, flow: &Flow) -> bool {
+fn holds_connections(settings: &RunSettings, flow: &Flow) -> bool {
     let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
     flow.load.users().is_some() && flow.load.holds_connections(kept)
 }
@@ -361,7 +362,7 @@ fn in_words(bytes: u64) -> String {
 
 /// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
 /// fit.
-pub fn disk<P>(settings: &RunSettings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
+pub fn disk(settings: &RunSettings, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let end = Instant::ZERO + settings.warm_up + settings.duration + settings.end.cool_down;
     let pages = settings.flows.iter().filter_map(|flow| flow.load.expected_pages(Instant::ZERO, end));
     let samples = pages.reduce(|sum, own| sum + own)?;

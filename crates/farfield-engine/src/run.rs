@@ -54,9 +54,19 @@ pub(crate) use result::finish;
 use start::StartAt;
 pub use start::{CommonStart, StartError, StartSource};
 
-/// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
+/// A run: its settings, and the plane that carries its bytes. `P` is the plane: set up, or
+/// [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
-pub struct RunSettings<P = Plane> {
+pub struct Run<P = Plane> {
+    /// The settings.
+    pub settings: RunSettings,
+    /// The plane that carries the bytes.
+    pub plane: P,
+}
+
+/// Settings of a run, on whichever plane.
+#[derive(Debug)]
+pub struct RunSettings {
     /// The flows of users, one at least and [`Flow::MOST`] at most: when they act, and what they do.
     pub flows: Vec<Flow>,
     /// The users' policy of connections.
@@ -74,8 +84,6 @@ pub struct RunSettings<P = Plane> {
     /// Number of sessions after which no more are begun, and the time that open ones have after the end of
     /// the load.
     pub end: LoadEnd,
-    /// The plane that carries the bytes.
-    pub plane: P,
     /// Number of worker threads.
     pub workers: NonZeroU32,
     /// The part of the run that this process makes.
@@ -184,21 +192,22 @@ pub enum RunError {
 /// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second, and a
 /// last time with the result.
 pub fn run(
-    settings: &RunSettings,
+    run: &Run,
     stop: &Arc<AtomicBool>,
     on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
-    run_with_clocks(settings, stop, on_progress, Readings::now)
+    run_with_clocks(run, stop, on_progress, Readings::now)
 }
 
 /// Makes the run like [`run`]; `clocks` reads the machine's clocks before and after it, to find out whether
 /// the wall clock was set meanwhile. Nothing else of a run depends on these readings.
 pub fn run_with_clocks(
-    settings: &RunSettings,
+    run: &Run,
     stop: &Arc<AtomicBool>,
     mut on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
+    let Run { settings, plane } = run;
     let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
     let phases = settings.phases();
@@ -206,41 +215,48 @@ pub fn run_with_clocks(
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
     let files = settings.output.as_ref().map(begin).transpose()?;
-    if let Plane::Simulated(plane) = &settings.plane {
+    if let Plane::Simulated(simulated) = plane {
         // Virtual time starts when all parts are ready, and knows no other start.
         start::common(settings, stop)?;
-        return simulated::run(settings, plane, phases, files, started, stop, on_progress);
+        return simulated::run(run, simulated, phases, files, started, stop, on_progress);
     }
     allocator::keep_freed_memory();
-    let captures = Captures::begin(settings)?;
-    let peers = settings.plane.peers();
+    let captures = Captures::begin(run)?;
+    let peers = plane.peers();
     if let Some(peers) = peers {
         peers.begin();
     }
 
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
-    let listening = settings.plane.listening();
-    let server = settings.plane.server_here(&listening);
-    let is_elsewhere = matches!(server, ServerHere::Unknown) && !settings.plane.is_reached_here();
+    let listening = plane.listening();
+    let server = plane.server_here(&listening);
+    let is_elsewhere = matches!(server, ServerHere::Unknown) && !plane.is_reached_here();
     let seconds = settings.shared_seconds(phases.window, is_elsewhere);
-    let workers =
-        Workers { settings, phases, halt: &halt, stop, captures: &captures, seconds: seconds.as_ref() };
+    let workers = Workers {
+        settings,
+        plane,
+        phases,
+        halt: &halt,
+        stop,
+        captures: &captures,
+        seconds: seconds.as_ref(),
+    };
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
     let (start_at, common) = start::wait_for_threads(settings, stop)?;
-    let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
-    let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(&settings.plane, wanted));
+    let machine = MachineBefore::read(server, &run.worker_processors(), plane.receive_cpu());
+    let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(plane, wanted));
     let threads = workers.start_threads()?;
-    let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
+    let (readings, segments) = (clocks(), SegmentCounts::of(plane));
     let clock = start::clock(start_at)?;
     let before = ReadingsBefore { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
     captures.start_at(before.start_unix_ns);
-    let network_watch = watch_network(&settings.plane, clock);
+    let network_watch = watch_network(plane, clock);
     let renewal = peers.map(Renewal::begin).transpose().map_err(RunError::Worker)?;
     let threads = workers.start(users, threads, clock, senders)?;
-    let programs = match start_programs(settings, clock, stop) {
+    let programs = match start_programs(run, clock, stop) {
         Ok(programs) => programs,
         Err(error) => {
             halt.store(true, Ordering::Relaxed);
@@ -251,15 +267,15 @@ pub fn run_with_clocks(
     };
 
     let pace = Pace::beside_workers(clock, Arc::clone(&halt));
-    let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
-    let mut collector = settings.collector(phases.window, worker_count, files, pace).behind(gate);
+    let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &run.worker_processors()));
+    let mut collector = run.collector(phases.window, worker_count, files, pace).behind(gate);
     collector.of_clock(common.map(|common| common.wall_clock(before.start_unix_ns)));
     let monitors = collector.start_monitors(monitors, clock);
     collect(&mut collector, (&chunks, &returns), &threads, (clock, stop, &halt), &mut on_progress);
     drop(renewal);
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
-    let ended = FinishedRun { settings, clock, server, programs, network_watch, captures };
+    let ended = FinishedRun { run, clock, server, programs, network_watch, captures };
     let until = ended.describe(&mut collector, before, threads, stop, clocks);
     Ok(finish(collector, until, started, on_progress))
 }
@@ -299,15 +315,15 @@ fn watch_network(plane: &Plane, clock: Clock) -> io::Result<Option<NetworkWatch>
 
 /// Starts the programs beside the users, if there are any.
 fn start_programs<'a>(
-    settings: &'a RunSettings,
+    run: &'a Run,
     clock: Clock,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<RunningPrograms<'a>>, ShellError> {
-    let Plane::Emulated(emulated) = &settings.plane else { return Ok(None) };
+    let Plane::Emulated(emulated) = &run.plane else { return Ok(None) };
     if emulated.beside.is_empty() {
         return Ok(None);
     }
-    let directory = settings.output.as_ref().map(|output| output.directory.path());
+    let directory = run.settings.output.as_ref().map(|output| output.directory.path());
     let (network, processors) = (&emulated.network.plan, &emulated.placement.server);
     emulated.beside.start(network, directory, processors, clock, stop).map(Some)
 }
@@ -364,80 +380,28 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFi
     })
 }
 
-impl<P> RunSettings<P> {
-    /// TLS of the connections to each host, by its number.
-    pub(crate) fn tls_by_host(&self) -> impl Iterator<Item = Option<&tls::TlsSettings>> {
-        std::iter::once(self.tls.as_ref()).chain(self.hosts.iter().map(|host| host.tls.as_ref()))
-    }
-}
-
-impl RunSettings<PreparedPlane> {
+impl Run<PreparedPlane> {
     /// Sets up the plane. A server that it starts logs into `directory`.
     ///
     /// # Errors
     /// If the machine does not allow the plane, or the server does not get ready in time.
-    pub fn set_up(self, directory: &Path) -> Result<RunSettings, SetUpError> {
-        Ok(RunSettings {
-            flows: self.flows,
-            policy: self.policy,
-            events: self.events,
-            tls: self.tls,
-            hosts: self.hosts,
-            seed: self.seed,
-            requests_max: self.requests_max,
-            end: self.end,
-            plane: self.plane.set_up(directory)?,
-            workers: self.workers,
-            part: self.part,
-            shared_by_parts: self.shared_by_parts,
-            start_at: self.start_at,
-            start_source: self.start_source,
-            processors: self.processors,
-            warm_up: self.warm_up,
-            duration: self.duration,
-            set_aside: self.set_aside,
-            drain: self.drain,
-            ignores_unfinished: self.ignores_unfinished,
-            visitors_bound: self.visitors_bound,
-            heading: self.heading,
-            limits: self.limits,
-            thresholds: self.thresholds,
-            aborts: self.aborts,
-            output: self.output,
-            monitor: self.monitor,
-            warnings: self.warnings,
-        })
+    pub fn set_up(self, directory: &Path) -> Result<Run, SetUpError> {
+        Ok(Run { settings: self.settings, plane: self.plane.set_up(directory)? })
     }
 }
 
 impl RunSettings {
+    /// TLS of the connections to each host, by its number.
+    pub(crate) fn tls_by_host(&self) -> impl Iterator<Item = Option<&tls::TlsSettings>> {
+        std::iter::once(self.tls.as_ref()).chain(self.hosts.iter().map(|host| host.tls.as_ref()))
+    }
+
     /// The measured part, and how long replies are waited for.
     fn phases(&self) -> Phases {
         let measure_from = Instant::ZERO + self.warm_up;
         let window = Window { measure_from, measure_to: measure_from + self.duration };
         let load_until = window.measure_to + self.end.cool_down;
         Phases { window, load_until, drain_until: load_until + self.end.finish + self.drain }
-    }
-
-    /// The collector of the samples of `workers` workers.
-    fn collector(
-        &self,
-        window: Window,
-        workers: usize,
-        files: Option<RunFiles>,
-        pace: Pace,
-    ) -> Collector<'_> {
-        let fold =
-            self.fold(window, &self.plane.classes()).setting_aside(self.set_aside.map(|_| self.duration));
-        let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)
-            .of_part(self.part_label())
-            .on_processor(self.plane.collector_processor())
-            .counting_by(self.plane.peers());
-        collector.stats.plane = self.plane.kind().name().to_owned();
-        collector.stats.processors = self.worker_processors();
-        collector.stats.placement = self.plane.placement_in_words();
-        collector.stats.warnings = self.warnings.clone();
-        collector
     }
 
     /// The label of the part that this process makes, where there are others.
@@ -458,40 +422,9 @@ impl RunSettings {
         names.zip(urls).map(|(name, url)| HostLabel { name: name.to_owned(), url: url.to_owned() }).collect()
     }
 
-    /// An empty fold of a run whose measured part is `window`, with all that its requests are named by.
-    pub(crate) fn fold(&self, window: Window, classes: &[String]) -> Fold {
-        let (states, places) = Flow::states(&self.flows);
-        let named = self.flows.iter().zip(Flow::requests(&self.flows));
-        let named = named.map(|(flow, requests)| (flow.name.to_string(), requests)).collect();
-        let (stages, named) = match &self.flows[..] {
-            [only] if only.name.is_empty() => (only.load.stages(), Vec::new()),
-            _ => (&[][..], named),
-        };
-        // Intervals take batches that are longer than sessions, which tie requests together.
-        let sessions_arrive = self.flows.iter().any(|flow| flow.load.has_session_arrivals());
-        Fold::of_classes(window, classes)
-            .in_flows(named)
-            .at_hosts(self.host_labels())
-            .naming_states(StateNames::new(states, places))
-            .naming_paths(PathNames::of_some(Flow::targets(&self.flows)))
-            .ignoring_unfinished(self.ignores_unfinished)
-            .counting_stalls(self.events.stall)
-            .in_stages(stages)
-            .in_conditions(self.plane.conditions())
-            .with_outages(self.plane.outages())
-            .with_arriving_sessions(sessions_arrive)
-    }
-
     /// The mean number of arrivals of all flows whose users arrive, from `from` to `to`, if it is known.
     pub(crate) fn expected_arrivals(&self, from: Instant, to: Instant) -> Option<f64> {
         expected_arrivals(&self.flows, from, to)
-    }
-
-    /// True if users over sockets ask again as soon as they are answered: nothing is scheduled that could
-    /// show a worker's lateness. In an emulated network packets show it.
-    fn asks_at_once(&self) -> bool {
-        let asks = self.flows.iter().all(|flow| flow.load.asks_at_once());
-        asks && matches!(self.plane, Plane::Sockets(_))
     }
 
     /// The record of disturbed seconds of `window`, if they are set aside.
@@ -499,6 +432,64 @@ impl RunSettings {
         let watchers = self.workers.get() as usize + 1;
         let shared = |longest| SharedSeconds::new(window, longest, watchers, server_is_elsewhere);
         self.set_aside.map(|longest| Arc::new(shared(longest)))
+    }
+}
+
+impl Run {
+    /// The collector of the samples of `workers` workers.
+    fn collector(
+        &self,
+        window: Window,
+        workers: usize,
+        files: Option<RunFiles>,
+        pace: Pace,
+    ) -> Collector<'_> {
+        let Run { settings, plane } = self;
+        let fold = self.fold(window, &plane.classes());
+        let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
+        let context = summary_context(settings);
+        let mut collector = Collector::new(fold, workers, context, &settings.aborts, files, pace)
+            .of_part(settings.part_label())
+            .on_processor(plane.collector_processor())
+            .counting_by(plane.peers());
+        collector.stats.plane = plane.kind().name().to_owned();
+        collector.stats.processors = self.worker_processors();
+        collector.stats.placement = plane.placement_in_words();
+        collector.stats.warnings = settings.warnings.clone();
+        collector
+    }
+
+    /// An empty fold of a run whose measured part is `window`, with all that its requests are named by.
+    pub(crate) fn fold(&self, window: Window, classes: &[String]) -> Fold {
+        let Run { settings, plane } = self;
+        let flows = &settings.flows;
+        let (states, places) = Flow::states(flows);
+        let named = flows.iter().zip(Flow::requests(flows));
+        let named = named.map(|(flow, requests)| (flow.name.to_string(), requests)).collect();
+        let (stages, named) = match &flows[..] {
+            [only] if only.name.is_empty() => (only.load.stages(), Vec::new()),
+            _ => (&[][..], named),
+        };
+        // Intervals take batches that are longer than sessions, which tie requests together.
+        let sessions_arrive = flows.iter().any(|flow| flow.load.has_session_arrivals());
+        Fold::of_classes(window, classes)
+            .in_flows(named)
+            .at_hosts(settings.host_labels())
+            .naming_states(StateNames::new(states, places))
+            .naming_paths(PathNames::of_some(Flow::targets(flows)))
+            .ignoring_unfinished(settings.ignores_unfinished)
+            .counting_stalls(settings.events.stall)
+            .in_stages(stages)
+            .in_conditions(plane.conditions())
+            .with_outages(plane.outages())
+            .with_arriving_sessions(sessions_arrive)
+    }
+
+    /// True if users over sockets ask again as soon as they are answered: nothing is scheduled that could
+    /// show a worker's lateness. In an emulated network packets show it.
+    fn asks_at_once(&self) -> bool {
+        let asks = self.settings.flows.iter().all(|flow| flow.load.asks_at_once());
+        asks && matches!(self.plane, Plane::Sockets(_))
     }
 
     /// The processors that workers are bound to; empty if they are not bound.
@@ -508,7 +499,7 @@ impl RunSettings {
             _ => Vec::new(),
         };
         if bound.is_empty() {
-            bound.clone_from(&self.processors);
+            bound.clone_from(&self.settings.processors);
         }
         bound.sort_unstable();
         bound.dedup();

@@ -8,8 +8,8 @@ use crate::account;
 use crate::collector::{Collector, Pace, Progress, RunFiles};
 use crate::memory::MemoryBounds;
 use crate::meters::Phases;
-use crate::plane::{Capture, SimulatedPlane};
-use crate::run::{RunError, RunSettings, finish, summary_context};
+use crate::plane::{Capture, PlaneKind, SimulatedPlane};
+use crate::run::{Run, RunError, RunSettings, finish, summary_context};
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
@@ -42,7 +42,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Makes the run. The simulation runs on threads of its own, as fast as it can; the collector receives its
 /// batches here, writes a checkpoint each second of real time, and ends it when `stop` is set.
 pub(crate) fn run(
-    settings: &RunSettings,
+    run: &Run,
     plane: &SimulatedPlane,
     phases: Phases,
     files: Option<RunFiles>,
@@ -50,6 +50,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
     mut on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
+    let settings = &run.settings;
     let simulation = simulation(settings, plane, phases);
     let mut captured = None;
     let mut tap = None;
@@ -59,12 +60,12 @@ pub(crate) fn run(
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     // Nothing disturbs virtual time.
-    let fold =
-        settings.fold(phases.window, &classes).setting_aside(settings.set_aside.map(|_| settings.duration));
+    let fold = run.fold(phases.window, &classes);
+    let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
     let mut collector =
         Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone())
             .of_part(settings.part_label());
-    collector.stats.plane = settings.plane.kind().name().to_owned();
+    collector.stats.plane = PlaneKind::Simulated.name().to_owned();
     collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));
     let mut simulated = thread::scope(|scope| {
@@ -91,7 +92,7 @@ pub(crate) fn run(
     let until = simulated.ended.min(phases.window.measure_to);
     collector.stats.ended = Some(simulated.ended.since(Instant::ZERO));
     account::add_up(&mut collector.stats, settings, (phases.window, until), vec![finished(&simulated)]);
-    account::describe_network(&mut collector.stats, settings);
+    account::describe_network(&mut collector.stats, run);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // No worker thread can have been too busy in virtual time.

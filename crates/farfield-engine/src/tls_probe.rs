@@ -6,8 +6,8 @@
 //! moment later does not: silence, a connection that closes, an alert of the server's own trouble. The run
 //! shows these.
 
-use crate::RunSettings;
 use crate::plane::Plane;
+use crate::run::Run;
 use farfield_base::{Detail, Duration, HostNumber, Instant, Outcome};
 use farfield_http::quic;
 use farfield_http::tls::{self, Sessions};
@@ -75,7 +75,8 @@ impl fmt::Display for ServerRefusal {
 ///
 /// # Errors
 /// If no handshake can succeed.
-pub fn check(settings: &RunSettings) -> Result<(), Box<ServerRefusal>> {
+pub fn check(run: &Run) -> Result<(), Box<ServerRefusal>> {
+    let Run { settings, plane } = run;
     let itinerary = &settings.flows[0].itinerary;
     let in_datagrams = itinerary.version() == HttpVersion::Http3;
     let patience = settings.policy.request_timeout().min(PATIENCE);
@@ -99,12 +100,12 @@ pub fn check(settings: &RunSettings) -> Result<(), Box<ServerRefusal>> {
         Some(tls) => probe(0, tls, address),
         None => Ok(()),
     };
-    match &settings.plane {
-        Plane::Sockets(plane) => {
-            match (&plane.unix, &plane.peers, &settings.tls) {
+    match plane {
+        Plane::Sockets(sockets) => {
+            match (&sockets.unix, &sockets.peers, &settings.tls) {
                 (Some(unix), _, Some(tls)) => shake_hands(tls, ProbedServer::Unix(unix), false, patience)?,
                 (None, Some(peers), Some(_)) => at_once(&peers.addresses(), &of_target)?,
-                _ => of_target(plane.target)?,
+                _ => of_target(sockets.target)?,
             }
             beside.into_iter().try_for_each(|(number, tls, address)| probe(number, tls, address))
         }

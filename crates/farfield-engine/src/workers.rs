@@ -35,6 +35,7 @@ use std::thread::JoinHandle;
 /// Everything that the workers of a run are made from.
 pub(crate) struct Workers<'a> {
     pub settings: &'a RunSettings,
+    pub plane: &'a Plane,
     pub phases: Phases,
     /// Ends the workers, as does `stop`.
     pub halt: &'a Arc<AtomicBool>,
@@ -57,7 +58,7 @@ impl Workers<'_> {
     /// Makes the users of all workers. This may take a while, so it comes before the run's clock starts.
     pub fn make_users(&self) -> Result<Vec<Users>, RunError> {
         let numbers = 0..self.settings.workers.get();
-        match &self.settings.plane {
+        match self.plane {
             Plane::Simulated(_) => unreachable!("a simulation makes its own users"),
             Plane::Sockets(_) => {
                 Ok(numbers.map(|number| Users::Sockets(Population::new(self.plan(number)).into())).collect())
@@ -118,7 +119,7 @@ impl Workers<'_> {
     /// too.
     pub fn start_threads(&self) -> Result<Vec<WorkerThread>, RunError> {
         let mut processors = vec![Vec::new(); self.settings.workers.get() as usize];
-        if let Plane::Emulated(emulated) = &self.settings.plane {
+        if let Plane::Emulated(emulated) = self.plane {
             let placed = processors.iter_mut().zip(&emulated.placement.shards);
             placed.for_each(|(own, shard)| own.clone_from(shard));
         }
@@ -135,7 +136,7 @@ impl Workers<'_> {
     ) -> Result<Vec<JoinHandle<Option<WorkerReport>>>, RunError> {
         let mut at_work = AtWork::of(users.len()).into_iter();
         // A queue of each server's gateway for each worker.
-        let mut queues: Vec<_> = match &self.settings.plane {
+        let mut queues: Vec<_> = match self.plane {
             Plane::Emulated(emulated) => {
                 let of_testbed = |(number, testbed): (u16, &Testbed)| (number, testbed.queues().into_iter());
                 emulated.testbeds().map(of_testbed).collect()
@@ -145,7 +146,7 @@ impl Workers<'_> {
         let mut started = Vec::with_capacity(users.len());
         let users = users.into_iter().zip(senders).zip(threads).enumerate();
         for (number, ((users, samples), thread)) in users {
-            let thread = match (users, &self.settings.plane) {
+            let thread = match (users, self.plane) {
                 (Users::Sockets(population), Plane::Sockets(sockets)) => {
                     let number = number as u32;
                     let worker = self.sockets_worker(*population, sockets, number, clock, samples)?;
@@ -219,7 +220,7 @@ impl Workers<'_> {
 
     /// The addresses of servers, if these reach one another.
     fn joined_servers(&self) -> Vec<IpAddr> {
-        match &self.settings.plane {
+        match self.plane {
             Plane::Emulated(emulated) if emulated.network.plan.host_ways.join_servers() => {
                 emulated.network.plan.server_addresses()
             }

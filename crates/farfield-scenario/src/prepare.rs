@@ -24,7 +24,7 @@ use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::SourceAddresses;
-use farfield_engine::{RunSettings, preflight};
+use farfield_engine::{Run, RunSettings, preflight};
 use farfield_files::TempDir;
 use farfield_measure::VerdictLimits;
 use farfield_measure::paths::PathNames;
@@ -46,7 +46,7 @@ pub(crate) const BUILT_IN_NAME: &str = "localhost";
 /// A run with all that depends on the machine: addresses, processors, the built-in server.
 pub struct Prepared {
     /// For the engine; its `output` is still to be chosen.
-    pub settings: RunSettings<PreparedPlane>,
+    pub run: Run<PreparedPlane>,
     /// The server's address.
     pub address: SocketAddr,
     /// The scenario with the values that it left open.
@@ -116,7 +116,6 @@ impl RunPlan {
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
             end: scenario.load_end(),
-            plane,
             workers: if real { part.workers(workers) } else { workers },
             part,
             shared_by_parts: (!part.is_whole()).then(|| scenario.shared_by_parts()),
@@ -137,7 +136,8 @@ impl RunPlan {
             monitor: monitor.map(|monitor| MonitorSettings { port: Some(address.port()), ..monitor }),
             warnings,
         };
-        Ok(Prepared { settings, address, scenario, origin, files: built_in.files, home, inputs })
+        let run = Run { settings, plane };
+        Ok(Prepared { run, address, scenario, origin, files: built_in.files, home, inputs })
     }
 }
 

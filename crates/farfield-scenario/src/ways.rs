@@ -204,7 +204,7 @@ mod tests {
     fn prepared(text: &str) -> Result<Vec<String>, String> {
         let plan = from_text(text, None, &Overlay::default()).map_err(|error| error.to_string())?;
         let prepared = plan.prepare(String::new()).map_err(|error| error.to_string())?;
-        Ok(prepared.settings.warnings)
+        Ok(prepared.run.settings.warnings)
     }
 
     #[test]

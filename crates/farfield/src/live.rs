@@ -15,7 +15,7 @@ pub mod wire;
 
 use crate::output;
 use farfield_base::{Duration, Instant};
-use farfield_engine::{RunSettings, interrupt};
+use farfield_engine::{Run, interrupt};
 use farfield_os::clock::Clock;
 use farfield_os::processors;
 use figures::{Figures, RunFacts};
@@ -49,8 +49,8 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// Begins the view of a run with these settings, where there is a terminal for it; `stop` ends the run.
-    pub fn begin(settings: &RunSettings, stop: &Arc<AtomicBool>) -> Option<LiveView> {
+    /// Begins the view of a run, where there is a terminal for it; `stop` ends the run.
+    pub fn begin(run: &Run, stop: &Arc<AtomicBool>) -> Option<LiveView> {
         if !suits() {
             return None;
         }
@@ -58,7 +58,7 @@ impl LiveView {
         let (figures, to_draw) = sync_channel(WAITING);
         let ended = Arc::new(AtomicBool::new(false));
         let (leaving, left) = channel();
-        let view = View::new(RunFacts::of(settings), std::env::var_os("NO_COLOR").is_none());
+        let view = View::new(RunFacts::of(run), std::env::var_os("NO_COLOR").is_none());
         let flags = RunSignals { ended: Arc::clone(&ended), stop: Arc::clone(stop) };
         let spawned = thread::Builder::new().name("live view".to_owned()).spawn(move || {
             show(screen, view, &to_draw, &flags);

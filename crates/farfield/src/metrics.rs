@@ -21,7 +21,7 @@ use crate::web::work::Work;
 use crate::web::{Priority, Server, Site, WebReply, WebRequest};
 use families::{RunLabels, families};
 use farfield_base::Duration;
-use farfield_engine::RunSettings;
+use farfield_engine::Run;
 use farfield_os::processors;
 use hyper::Method;
 use push::{Encoding, PushTarget, Pusher};
@@ -113,16 +113,12 @@ pub struct Exporter {
 
 impl Exporter {
     /// Begins; `None` where the figures are to go nowhere.
-    pub fn begin(
-        targets: MetricsTargets,
-        settings: &RunSettings,
-        directory: &Path,
-    ) -> Result<Option<Exporter>, Problem> {
+    pub fn begin(targets: MetricsTargets, run: &Run, directory: &Path) -> Result<Option<Exporter>, Problem> {
         if targets.is_empty() {
             return Ok(None);
         }
         let failed = |error: std::io::Error| Problem::failed(format!("metrics: {error}"));
-        let labels = Arc::new(RunLabels::of(settings, directory));
+        let labels = Arc::new(RunLabels::of(run, directory));
         let newest = Arc::new(Newest { labels: Arc::clone(&labels), snapshot: Mutex::default() });
         let server = match targets.listener {
             None => None,

@@ -8,8 +8,8 @@ use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
 use farfield_base::{Duration, Instant, Outcome};
-use farfield_engine::RunSettings;
 use farfield_engine::rendezvous::{Member, PartFigures};
+use farfield_engine::{Run, RunSettings};
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
 use std::net::TcpListener;
@@ -72,35 +72,35 @@ enum ProgressOutput {
 }
 
 impl Progress {
-    /// Begins the progress of a run with these settings into this directory, which `stop` ends.
+    /// Begins the progress of a run into this directory, which `stop` ends.
     pub fn begin(
         watch: Watch,
-        settings: &RunSettings,
+        run: &Run,
         directory: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<Progress, Problem> {
-        let exporter = Exporter::begin(watch.metrics, settings, directory)?;
+        let exporter = Exporter::begin(watch.metrics, run, directory)?;
         if let Some(address) = exporter.as_ref().and_then(Exporter::address)
             && watch.shown != ProgressDisplay::Nothing
         {
             output::put_error(format_args!("farfield: metrics at http://{address}/metrics\n"));
         }
         let figures = match watch.figures {
-            true => Some(FigureLines::begin(settings, directory, stop)?),
+            true => Some(FigureLines::begin(run, directory, stop)?),
             false => None,
         };
         let mut page = None;
         if let Some(listener) = watch.ui {
-            let (begun, url) = RunPage::begin(listener, settings, directory, stop)?;
+            let (begun, url) = RunPage::begin(listener, run, directory, stop)?;
             // Its reader needs the token, also of a quiet run.
             output::put_error(format_args!("farfield: the run is shown at {url}\n"));
             page = Some(begun);
         }
-        let live = if watch.shown == ProgressDisplay::Live { LiveView::begin(settings, stop) } else { None };
+        let live = if watch.shown == ProgressDisplay::Live { LiveView::begin(run, stop) } else { None };
         let screen = match live {
             Some(live) => ProgressOutput::Live(live),
             None if watch.shown == ProgressDisplay::Nothing => ProgressOutput::Nothing,
-            None => ProgressOutput::Lines(Lines::new(settings)),
+            None => ProgressOutput::Lines(Lines::new(&run.settings)),
         };
         Ok(Progress { screen, exporter, figures, page, member: watch.member })
     }

@@ -1,6 +1,6 @@
 //! The end of a run in real time: how its workers, its server, its network and its clocks fared.
 
-use super::RunSettings;
+use super::Run;
 use crate::account;
 use crate::beside::RunningPrograms;
 use crate::captures::{self, Captures};
@@ -8,6 +8,7 @@ use crate::clocks;
 use crate::collector::Collector;
 use crate::machine::{MachineBefore, ServerHere};
 use crate::monitored;
+use crate::plane::Plane;
 use crate::segment_counts::{SegmentCounts, segments_sent_again};
 use crate::worker_report::WorkerReport;
 use farfield_base::Instant;
@@ -30,7 +31,7 @@ pub(super) struct ReadingsBefore {
 
 /// Parts of a run whose workers were asked to end.
 pub(super) struct FinishedRun<'a> {
-    pub settings: &'a RunSettings,
+    pub run: &'a Run,
     pub clock: Clock,
     pub server: ServerHere<'a>,
     pub programs: Option<RunningPrograms<'a>>,
@@ -49,7 +50,8 @@ impl FinishedRun<'_> {
         stop: &AtomicBool,
         mut clocks: impl FnMut() -> Readings,
     ) -> Instant {
-        let FinishedRun { settings, clock, server, programs, network_watch, captures } = self;
+        let FinishedRun { run, clock, server, programs, network_watch, captures } = self;
+        let Run { settings, plane } = run;
         if programs.as_ref().is_some_and(RunningPrograms::shell_was_left) {
             collector.stats.interrupted.get_or_insert("its shell was left".to_owned());
         }
@@ -72,17 +74,17 @@ impl FinishedRun<'_> {
         }
         account::describe_programs(&mut collector.stats, programs);
         account::add_up(&mut collector.stats, settings, (window, until), finished);
-        account::describe_network(&mut collector.stats, settings);
+        account::describe_network(&mut collector.stats, run);
         collector.count_by_address();
-        collector.stats.warnings.extend(settings.plane.peers().and_then(|peers| peers.warning()));
+        collector.stats.warnings.extend(plane.peers().and_then(|peers| peers.warning()));
         describe_watch(&mut collector.stats, network_watch);
         collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
         collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-        collector.stats.asks_at_once = settings.asks_at_once();
-        before.describe(collector, settings, (server, clock), &clocks());
-        account::describe_server_limits(&mut collector.stats, settings);
+        collector.stats.asks_at_once = run.asks_at_once();
+        before.describe(collector, plane, (server, clock), &clocks());
+        account::describe_server_limits(&mut collector.stats, plane);
         collector.stats.bottleneck =
-            collector.monitored.as_ref().and_then(|log| monitored::bottleneck(log, &settings.plane, until));
+            collector.monitored.as_ref().and_then(|log| monitored::bottleneck(log, plane, until));
         captures.finish(&mut collector.stats);
         until
     }
@@ -94,21 +96,21 @@ impl ReadingsBefore {
     fn describe(
         self,
         collector: &mut Collector<'_>,
-        settings: &RunSettings,
+        plane: &Plane,
         (server, clock): (ServerHere<'_>, Clock),
         readings: &Readings,
     ) {
         if let Some(machine) = self.machine {
             let aside = collector.machine_aside();
-            machine.describe(&mut collector.stats, server, settings.plane.receive_cpu(), &aside);
+            machine.describe(&mut collector.stats, server, plane.receive_cpu(), &aside);
         }
-        if settings.plane.started_server().is_some() {
+        if plane.started_server().is_some() {
             collector.stats.warnings.extend(account::shared_processors(&collector.stats));
         }
-        collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
+        collector.stats.server = account::server(plane, clock, collector.stats.machine);
         collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
         collector.stats.warnings.extend(clocks::warnings(&self.readings, readings));
-        let segments = SegmentCounts::of(&settings.plane);
+        let segments = SegmentCounts::of(plane);
         let fold = &collector.fold;
         let requests = fold.warm_up().requests() + fold.steady().requests() + fold.drained();
         let both = self.segments.zip(segments);

@@ -11,7 +11,7 @@ use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::beside::BesidePrograms;
 use farfield_engine::emulated::Emulated;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
-use farfield_engine::{Output, Placement, Plane, RunDirectory, RunSettings};
+use farfield_engine::{Output, Placement, Plane, Run, RunDirectory, RunSettings};
 use farfield_measure::samples::{Keep, read_samples};
 use farfield_measure::{Heading, LoadKind, Summary, VerdictLimits};
 use farfield_net::LinkModel;
@@ -102,7 +102,8 @@ impl Scene {
         let testbed =
             Testbed::build(&TestbedSpec { queues: self.shards, ..self.testbed.clone() }).expect("a testbed");
         let server = self.nginx(&testbed, &folder);
-        let settings = self.settings(testbed, server, &folder);
+        let plane = Plane::Emulated(self.emulated(testbed, server).into());
+        let run = Run { settings: self.settings(&folder), plane };
         let stop = Arc::new(AtomicBool::new(false));
         // Clocks that stand before and after the run, whatever sets this machine's meanwhile.
         let before = Readings::now();
@@ -111,7 +112,7 @@ impl Scene {
             let wall_ns = before.wall_ns + std::mem::replace(&mut set_ns, self.wall_clock_set_ns);
             Readings { wall_ns, ..before }
         };
-        let summary = farfield_engine::run_with_clocks(&settings, &stop, |_| {}, clocks).expect("a run");
+        let summary = farfield_engine::run_with_clocks(&run, &stop, |_| {}, clocks).expect("a run");
         let samples = fs::read(folder.path().join("run/samples.parquet")).expect("samples");
         let samples = read_samples(&samples).expect("samples");
         if let Some(keep) = &self.keep {
@@ -173,7 +174,7 @@ impl Scene {
         }
     }
 
-    fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> RunSettings {
+    fn settings(&self, folder: &TempDir) -> RunSettings {
         let load: LoadSpec = toml::from_str(&self.load).expect("a load");
         let nothing = &mut |_: &Path| Err(std::io::ErrorKind::NotFound.into());
         let request = RequestSpec::get(self.path.to_owned().try_into().expect("a path"));
@@ -208,7 +209,6 @@ impl Scene {
             seed: Seed(1),
             requests_max: None,
             end: farfield_user::LoadEnd::default(),
-            plane: Plane::Emulated(self.emulated(testbed, server).into()),
             workers: self.shards,
             part: farfield_base::Part::WHOLE,
             shared_by_parts: None,

@@ -7,9 +7,9 @@
 use super::once::narrator::Narrator;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
-use farfield_engine::RunSettings;
 use farfield_engine::plane::{Plane, SocketsPlane};
 use farfield_engine::sockets::SourceAddresses;
+use farfield_engine::{Run, RunSettings};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Flow, Itinerary, LoadEnd, TraceEvent};
 use std::net::SocketAddr;
@@ -54,18 +54,18 @@ pub(super) struct ServerShown {
 
 /// Runs the set-up of a run, if it has one, and gives all sessions the values that it extracted.
 pub(super) fn set_up(
-    settings: &mut RunSettings,
+    run: &mut Run,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Played>, Problem> {
     let mut all: Option<Played> = None;
-    for flow in 0..settings.flows.len() {
-        let [Some(part), _] = settings.flows[flow].itinerary.around_run() else { continue };
-        let (played, values) = play(part, settings, shown, stop)?;
+    for flow in 0..run.settings.flows.len() {
+        let [Some(part), _] = run.settings.flows[flow].itinerary.around_run() else { continue };
+        let (played, values) = play(part, run, shown, stop)?;
         if stop.load(Ordering::Relaxed) {
             return Err(Problem::interrupted("interrupted in the set-up; the run was not begun"));
         }
-        settings.flows[flow].itinerary.give(&values);
+        run.settings.flows[flow].itinerary.give(&values);
         if played.join_to(&mut all) {
             break;
         }
@@ -74,11 +74,11 @@ pub(super) fn set_up(
 }
 
 /// Runs the tear-down of a run, if it has one, even if the run was interrupted.
-pub(super) fn tear_down(settings: &RunSettings, shown: ServerShown) -> Result<Option<Played>, Problem> {
+pub(super) fn tear_down(run: &Run, shown: ServerShown) -> Result<Option<Played>, Problem> {
     let (mut all, mut failed) = (None, None);
-    for flow in &settings.flows {
+    for flow in &run.settings.flows {
         let [_, Some(part)] = flow.itinerary.around_run() else { continue };
-        match play(part, settings, shown, &Arc::default()) {
+        match play(part, run, shown, &Arc::default()) {
             Ok((played, _)) => drop(played.join_to(&mut all)),
             // The others are torn down all the same.
             Err(problem) => failed = failed.or(Some(problem)),
@@ -92,16 +92,16 @@ type Values = Vec<Option<Box<[u8]>>>;
 
 fn play(
     mut itinerary: Itinerary,
-    settings: &RunSettings,
+    run: &Run,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<(Played, Values), Problem> {
     let (sender, events) = channel();
     itinerary.trace(sender);
-    let mut narrator = Narrator::new(&settings.heading.target, shown.whole);
-    let part = of_part(itinerary, settings, shown.address);
+    let mut narrator = Narrator::new(&run.settings.heading.target, shown.whole);
+    let part = of_part(itinerary, run, shown.address);
     let (mut text, mut ended) = (String::new(), None);
-    run_part(part, settings, stop)?;
+    run_part(part, &run.plane, stop)?;
     // The senders are dropped with the run.
     for event in events {
         if let TraceEvent::Ended { completed: true, values, .. } = &event {
@@ -113,9 +113,10 @@ fn play(
     Ok((Played { text, completed: ended.is_some() }, ended.unwrap_or_default()))
 }
 
-/// RunSettings of one session of `itinerary`, on the plane of the run with `settings`.
-fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) -> RunSettings {
-    let plane = match &settings.plane {
+/// The run of one session of `itinerary`, on the plane of `run`.
+fn of_part(itinerary: Itinerary, run: &Run, address: SocketAddr) -> Run {
+    let Run { settings, plane } = run;
+    let plane = match plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
         Plane::Emulated(_) => Plane::Sockets(SocketsPlane {
             target: address,
@@ -126,7 +127,7 @@ fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) ->
         }),
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
-    RunSettings {
+    let settings = RunSettings {
         flows: Flow::only(LoadModel::recorded(vec![Instant::ZERO]), itinerary),
         policy: settings.policy.clone(),
         events: settings.events,
@@ -135,7 +136,6 @@ fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) ->
         seed: settings.seed,
         requests_max: None,
         end: LoadEnd::default(),
-        plane,
         workers: NonZeroU32::MIN,
         part: farfield_base::Part::WHOLE,
         shared_by_parts: None,
@@ -155,12 +155,13 @@ fn of_part(itinerary: Itinerary, settings: &RunSettings, address: SocketAddr) ->
         aborts: Vec::new(),
         output: None,
         warnings: Vec::new(),
-    }
+    };
+    Run { settings, plane }
 }
 
-fn run_part(part: RunSettings, settings: &RunSettings, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
+fn run_part(part: Run, plane: &Plane, stop: &Arc<AtomicBool>) -> Result<(), Problem> {
     let run = move || farfield_engine::run(&part, stop, |_| {}).map(drop);
-    let ran = match &settings.plane {
+    let ran = match plane {
         Plane::Emulated(emulated) => emulated.testbed.inside(run).map_err(|error| {
             Problem::failed(format!("cannot enter the server's network namespace: {error}"))
         })?,

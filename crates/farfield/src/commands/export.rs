@@ -26,8 +26,8 @@ pub fn export(flags: &ExportFlags) -> Result<Exit, Problem> {
     }
     let plan = read(flags)?;
     let title = format!("{}, seed {}", plan.scenario().name, plan.scenario().seed);
-    let Prepared { settings, .. } = plan.prepare(super::run::now_rfc3339())?;
-    let sessions = drawn::sessions(&settings)
+    let Prepared { run, .. } = plan.prepare(super::run::now_rfc3339())?;
+    let sessions = drawn::sessions(&run.settings)
         .map_err(|undrawable| Problem::usage(format!("{}: {undrawable}", flags.scenario)))?;
     if let Some(file) = wsesslog {
         let text =

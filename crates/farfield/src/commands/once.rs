@@ -12,7 +12,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
 use farfield_engine::plane::PreparedPlane;
-use farfield_engine::{PlaneKind, RunSettings, descriptors, interrupt, preflight};
+use farfield_engine::{PlaneKind, Run, RunSettings, descriptors, interrupt, preflight};
 use farfield_scenario::{Overlay, Prepared};
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, TraceEvent};
@@ -31,33 +31,33 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Prepared { mut settings, address, scenario, origin, files, home, .. } =
+    let Prepared { mut run, address, scenario, origin, files, home, .. } =
         plan.prepare(super::run::now_rfc3339())?;
-    for warning in &settings.warnings {
+    for warning in &run.settings.warnings {
         output::put_error(format_args!("warning: {warning}\n"));
     }
-    keep_one_flow(&mut settings, flags.flow.as_deref())?;
-    of_one_session(&mut settings);
-    preflight::check(&settings).map_err(Problem::failed)?;
-    super::run::announce(&settings.plane, false)?;
+    keep_one_flow(&mut run.settings, flags.flow.as_deref())?;
+    of_one_session(&mut run);
+    preflight::check(&run).map_err(Problem::failed)?;
+    super::run::announce(&run.plane, false)?;
     let log = farfield_files::temporary_folder("farfield-")
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
-    let mut settings = super::run::set_up(settings, &scenario, log.path())?;
+    let mut run = super::run::set_up(run, &scenario, log.path())?;
     drop(files);
     let shown = ServerShown { address, whole: flags.trace };
-    if let Some(played) = around::set_up(&mut settings, shown, &stop)? {
+    if let Some(played) = around::set_up(&mut run, shown, &stop)? {
         output::put(&format!("set-up, once before the load{}\n", played.text))?;
         if !played.completed {
             return Ok(Exit::Threshold);
         }
     }
     // The trace is for this session; the tear-down needs the itinerary without it.
-    let mut itinerary = settings.flows[0].itinerary.clone();
+    let mut itinerary = run.settings.flows[0].itinerary.clone();
     let (sender, events) = channel();
-    let way = settings.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
-    let target = format!("{}{}", settings.heading.target, way.unwrap_or_default());
+    let way = run.settings.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
+    let target = format!("{}{}", run.settings.heading.target, way.unwrap_or_default());
     let mut narrator = Narrator::new(&target, flags.trace);
-    if !settings.flows[0].itinerary.trace(sender) {
+    if !run.settings.flows[0].itinerary.trace(sender) {
         return Err(no_session());
     }
     let printer = thread::spawn(move || {
@@ -65,15 +65,15 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
         narrator
     });
     // The senders are dropped with the run, which ends the printer.
-    let run = farfield_engine::run(&settings, &stop, |_| {});
+    let ran = farfield_engine::run(&run, &stop, |_| {});
     // The printer ends when the last sender is dropped.
-    std::mem::swap(&mut settings.flows[0].itinerary, &mut itinerary);
+    std::mem::swap(&mut run.settings.flows[0].itinerary, &mut itinerary);
     drop(itinerary);
     let narrator = printer.join().map_err(|_| Problem::failed("the printer of the session ended early"))?;
-    run.map_err(Problem::failed)?;
+    ran.map_err(Problem::failed)?;
     let (last, end) = narrator.end();
     output::put(&last)?;
-    let torn_down = around::tear_down(&settings, shown)?;
+    let torn_down = around::tear_down(&run, shown)?;
     if let Some(played) = &torn_down {
         output::put(&format!("\ntear-down, once behind the load{}", played.text))?;
     }
@@ -89,7 +89,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
 }
 
 /// Keeps the flow of this name, or the first that has sessions of states.
-fn keep_one_flow(settings: &mut RunSettings<PreparedPlane>, name: Option<&str>) -> Result<(), Problem> {
+fn keep_one_flow(settings: &mut RunSettings, name: Option<&str>) -> Result<(), Problem> {
     let flows = &mut settings.flows;
     if let Some(name) = name {
         let names: Vec<String> = flows.iter().map(|flow| format!("`{}`", flow.name)).collect();
@@ -121,12 +121,13 @@ fn no_session() -> Problem {
 }
 
 /// One session that begins at once, for as long as it takes.
-fn of_one_session(settings: &mut RunSettings<PreparedPlane>) {
+fn of_one_session(run: &mut Run<PreparedPlane>) {
+    let Run { settings, plane } = run;
     for flow in &mut settings.flows {
         flow.load = LoadModel::recorded(vec![Instant::ZERO]);
     }
     (settings.warm_up, settings.duration, settings.drain) = (Duration::ZERO, LONGEST, Duration::ZERO);
-    if settings.plane.kind() == PlaneKind::Sockets {
+    if plane.kind() == PlaneKind::Sockets {
         settings.workers = NonZeroU32::MIN;
     }
 }

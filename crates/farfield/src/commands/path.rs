@@ -6,10 +6,10 @@ use crate::flags::path::PathFlags;
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::Duration;
-use farfield_engine::interrupt;
 use farfield_engine::path::{Goodput, GoodputFigures, PathError, PathReport, Profile, measure};
 use farfield_engine::plane::{EmulatedNetwork, Plane};
 use farfield_engine::shell::clients_of;
+use farfield_engine::{Run, interrupt};
 use farfield_measure::Quantile;
 use farfield_report::figures;
 use farfield_scenario::Prepared;
@@ -36,8 +36,8 @@ pub fn path(flags: &PathFlags) -> Result<Exit, Problem> {
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let scenario = flags.scenario.as_ref().map(|path| path.to_string_lossy().into_owned());
     let plan = run::read(scenario.as_deref(), &flags.overlay())?;
-    let Prepared { settings, .. } = plan.prepare(run::now_rfc3339())?;
-    let Plane::Emulated(mut plane) = settings.plane else {
+    let Prepared { run: Run { settings, plane }, .. } = plan.prepare(run::now_rfc3339())?;
+    let Plane::Emulated(mut plane) = plane else {
         return Err(Problem::usage("a path needs an emulated network: leave `plane` out of the scenario"));
     };
     let all = || plane.network.plan.classes.iter().map(|class| Some(class.name.as_str())).collect();

@@ -15,8 +15,8 @@ use crate::progress::{Progress, ProgressDisplay, Watch};
 use farfield_base::Part;
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
-    Output, RunDirectory, RunDirectoryError, RunError, RunSettings, SetUpError, StartError, StartSource,
-    descriptors, interrupt, preflight, tls_probe,
+    Output, Run, RunDirectory, RunDirectoryError, RunError, SetUpError, StartError, StartSource, descriptors,
+    interrupt, preflight, tls_probe,
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
@@ -171,18 +171,18 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<CompletedRun, Problem> {
         member.ends(&stop);
     }
     descriptors::raise();
-    let Prepared { mut settings, address, mut scenario, origin, files, home, inputs } =
+    let Prepared { mut run, address, mut scenario, origin, files, home, inputs } =
         plan.prepare(now_rfc3339())?;
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
-    preflight::check(&settings).map_err(Problem::failed)?;
-    announce(&settings.plane, watch.shown == ProgressDisplay::Nothing)?;
+    preflight::check(&run).map_err(Problem::failed)?;
+    announce(&run.plane, watch.shown == ProgressDisplay::Nothing)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let has_page = scenario.output.report;
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
-    settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
-    if settings.plane.kind() != PlaneKind::Simulated {
-        settings.warnings.extend(preflight::quota(settings.workers));
+    run.settings.warnings.extend(preflight::disk(&run.settings, keep, budget, disk_of));
+    if run.plane.kind() != PlaneKind::Simulated {
+        run.settings.warnings.extend(preflight::quota(run.settings.workers));
     }
     let is_new = asked.as_ref().is_none_or(|asked| !asked.exists());
     let created = match &asked {
@@ -191,23 +191,23 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<CompletedRun, Problem> {
     };
     let created = created.map_err(Problem::failed)?;
     let directory = created.path().to_owned();
-    let mut settings = set_up(settings, &scenario, &directory)?;
+    let mut run = set_up(run, &scenario, &directory)?;
     // The server has read the files by now.
     drop(files);
     let shown = ServerShown { address, whole: false };
-    begin_with_set_up(&mut settings, shown, &stop, &directory)?;
-    let aborts: Vec<String> = settings.aborts.iter().map(ToString::to_string).collect();
+    begin_with_set_up(&mut run, shown, &stop, &directory)?;
+    let aborts: Vec<String> = run.settings.aborts.iter().map(ToString::to_string).collect();
     let kept = inputs.keep(&scenario, &created)?;
     let verifies = scenario.capture.as_ref().is_some_and(|capture| capture.verify);
     let results = created.clone();
     let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
-    settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
-    settings.start_source = watch.member.clone().map(|member| member as Arc<dyn StartSource>);
-    let mut progress = Progress::begin(watch, &settings, &directory, &stop)?;
-    let ran = farfield_engine::run(&settings, &stop, |now| progress.update(now));
+    run.settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
+    run.settings.start_source = watch.member.clone().map(|member| member as Arc<dyn StartSource>);
+    let mut progress = Progress::begin(watch, &run, &directory, &stop)?;
+    let ran = farfield_engine::run(&run, &stop, |now| progress.update(now));
     progress.end();
-    end_with_tear_down(&settings, shown);
-    drop(settings);
+    end_with_tear_down(&run, shown);
+    drop(run);
     drop(home);
     let mut summary = ran.map_err(|error| unbegun(error, &directory, is_new))?;
     drop(origin);
@@ -256,12 +256,12 @@ pub(super) fn write_page(results: &RunDirectory) {
 
 /// Runs the set-up, if there is one. A run whose set-up fails is not begun, and leaves no directory.
 fn begin_with_set_up(
-    settings: &mut RunSettings,
+    run: &mut Run,
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
     directory: &Path,
 ) -> Result<(), Problem> {
-    let played = around::set_up(settings, shown, stop);
+    let played = around::set_up(run, shown, stop);
     let problem = match played {
         Ok(Some(played)) if !played.completed => {
             output::put_error(format_args!("{}\n\n", played.text.trim()));
@@ -276,8 +276,8 @@ fn begin_with_set_up(
 }
 
 /// Runs the tear-down, if there is one. Its failure does not change the result.
-fn end_with_tear_down(settings: &RunSettings, shown: ServerShown) {
-    match around::tear_down(settings, shown) {
+fn end_with_tear_down(run: &Run, shown: ServerShown) {
+    match around::tear_down(run, shown) {
         Ok(Some(played)) if !played.completed => {
             output::put_error(format_args!("\n{}\n\nwarning: the tear-down failed\n", played.text.trim()));
         }
@@ -298,17 +298,13 @@ pub(super) fn announce(plane: &PreparedPlane, quiet: bool) -> Result<(), Problem
 
 /// Sets up the plane, and shakes hands once with a server that talks TLS. A failure removes the run
 /// directory.
-pub(super) fn set_up(
-    settings: RunSettings<PreparedPlane>,
-    scenario: &Scenario,
-    directory: &Path,
-) -> Result<RunSettings, Problem> {
-    let set_up = settings.set_up(directory).map_err(|error| match error {
+pub(super) fn set_up(run: Run<PreparedPlane>, scenario: &Scenario, directory: &Path) -> Result<Run, Problem> {
+    let set_up = run.set_up(directory).map_err(|error| match error {
         SetUpError::Testbed(error) => Problem::forbidden(error),
         SetUpError::Server(error) => Problem::failed(error),
     });
-    let usable = set_up.and_then(|settings| match tls_probe::check(&settings) {
-        Ok(()) => Ok(settings),
+    let usable = set_up.and_then(|run| match tls_probe::check(&run) {
+        Ok(()) => Ok(run),
         Err(refusal) => Err(Problem::failed(scenario.advise(&refusal))),
     });
     usable.inspect_err(|_| {

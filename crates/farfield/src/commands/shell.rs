@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::plane::Plane;
 use farfield_engine::shell::{Program, Shell, ShellReport, clients_of};
-use farfield_engine::{SetUpError, interrupt};
+use farfield_engine::{Run, SetUpError, interrupt};
 use farfield_scenario::Prepared;
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -24,9 +24,9 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
     plan.gain_privilege_for_shell().map_err(Problem::forbidden)?;
     let stop = interrupt::flag_of_a_parent()
         .map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let Prepared { settings, files, .. } = plan.prepare(run::now_rfc3339())?;
-    run::announce(&settings.plane, flags.quiet)?;
-    let Plane::Emulated(plane) = settings.plane else {
+    let Prepared { run: Run { settings, plane }, files, .. } = plan.prepare(run::now_rfc3339())?;
+    run::announce(&plane, flags.quiet)?;
+    let Plane::Emulated(plane) = plane else {
         return Err(Problem::usage("a shell needs an emulated network: leave `plane` out of the scenario"));
     };
     let beside = flags.beside.iter().map(|(class, _)| Some(class.as_str()));

@@ -1,7 +1,7 @@
 //! Data of a run for the live view: facts that hold from its start, and figures once a second.
 
 use farfield_base::{Duration, Instant, Window};
-use farfield_engine::RunSettings;
+use farfield_engine::{Plane, PlaneKind, Run};
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
 
@@ -29,25 +29,25 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// The facts of a run with these settings.
-    pub fn of(settings: &RunSettings) -> RunFacts {
+    /// The facts of a run that is set up.
+    pub fn of(run: &Run) -> RunFacts {
+        let Run { settings, plane } = run;
         let measure_from = Instant::ZERO + settings.warm_up;
-        let plane = settings.plane.kind();
         RunFacts {
             target: settings.heading.target.clone(),
             load: settings.heading.load_words.clone(),
-            plane: plane.name().to_owned(),
+            plane: plane.kind().name().to_owned(),
             measure_from,
             measure_to: measure_from + settings.duration,
             cool_down: settings.end.cool_down,
-            virtual_time: plane == farfield_engine::PlaneKind::Simulated,
-            changes: changes_of(settings),
+            virtual_time: plane.kind() == PlaneKind::Simulated,
+            changes: changes_of(plane),
         }
     }
 }
 
-fn changes_of(settings: &RunSettings) -> Vec<(Instant, String)> {
-    let begins = settings.plane.conditions().iter().filter(|span| span.from > Instant::ZERO);
+fn changes_of(plane: &Plane) -> Vec<(Instant, String)> {
+    let begins = plane.conditions().iter().filter(|span| span.from > Instant::ZERO);
     begins.map(|span| (span.from, span.course.clone())).collect()
 }
 

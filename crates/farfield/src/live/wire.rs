@@ -11,7 +11,7 @@ use super::{PATIENCE, WAITING};
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Duration, Instant};
-use farfield_engine::RunSettings;
+use farfield_engine::Run;
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
 use farfield_os::processors;
@@ -133,13 +133,9 @@ pub struct FigureLines {
 }
 
 impl FigureLines {
-    /// Begins the lines of a run with these settings; `stop` ends the run.
-    pub fn begin(
-        settings: &RunSettings,
-        directory: &Path,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<FigureLines, Problem> {
-        let first = Line::Run(RunLine::of(&RunFacts::of(settings), directory));
+    /// Begins the lines of a run; `stop` ends the run.
+    pub fn begin(run: &Run, directory: &Path, stop: &Arc<AtomicBool>) -> Result<FigureLines, Problem> {
+        let first = Line::Run(RunLine::of(&RunFacts::of(run), directory));
         let (figures, to_write) = sync_channel(WAITING);
         let (ending, written) = channel();
         let stop = Arc::clone(stop);

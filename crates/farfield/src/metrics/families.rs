@@ -6,7 +6,7 @@
 
 use super::snapshot::{Buckets, PartTotals, Snapshot};
 use farfield_base::printable;
-use farfield_engine::RunSettings;
+use farfield_engine::Run;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -31,16 +31,17 @@ pub struct RunLabels {
 }
 
 impl RunLabels {
-    /// The labels of the run with these settings and this directory.
-    pub fn of(settings: &RunSettings, directory: &Path) -> RunLabels {
-        let run = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
+    /// The labels of the run with this directory.
+    pub fn of(run: &Run, directory: &Path) -> RunLabels {
+        let Run { settings, plane } = run;
+        let name = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
         let planned = settings.warm_up + settings.duration + settings.end.cool_down;
         RunLabels {
-            run: short(&run),
+            run: short(&name),
             scenario: short(&settings.heading.scenario),
             target: short(&settings.heading.target),
             load: short(&settings.heading.load_words),
-            plane: settings.plane.kind().name().to_owned(),
+            plane: plane.kind().name().to_owned(),
             planned_s: planned.as_secs_f64().round() as u64,
         }
     }

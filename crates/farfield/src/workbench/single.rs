@@ -13,7 +13,7 @@ use crate::web::events::EventHub;
 use crate::web::work::Work;
 use crate::web::{Priority, Server, Site, WebReply, WebRequest};
 use farfield_base::{Duration, printable};
-use farfield_engine::RunSettings;
+use farfield_engine::Run;
 use farfield_os::IdleThread;
 use farfield_os::clock::Clock;
 use hyper::{Method, StatusCode};
@@ -46,10 +46,10 @@ struct OneRun {
 }
 
 impl RunPage {
-    /// Begins the page of a run with these settings; `stop` ends the run. Returns its URL too.
+    /// Begins the page of a run; `stop` ends the run. Returns its URL too.
     pub fn begin(
         listener: TcpListener,
-        settings: &RunSettings,
+        run: &Run,
         directory: &Path,
         stop: &Arc<AtomicBool>,
     ) -> Result<(RunPage, String), Problem> {
@@ -60,10 +60,10 @@ impl RunPage {
         let server = Server::begin(listener, Priority::Idle, guard, site).map_err(failed)?;
         let (figures, to_show) = sync_channel(WAITING);
         let (ending, done) = channel();
-        let view = View::new(RunFacts::of(settings), false);
+        let view = View::new(RunFacts::of(run), false);
         let name = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
         let shown_by = Arc::clone(&hub);
-        let (name, scenario) = (printable(&name, &[]).into_owned(), settings.heading.scenario.clone());
+        let (name, scenario) = (printable(&name, &[]).into_owned(), run.settings.heading.scenario.clone());
         let stop = Arc::clone(stop);
         let drawing = IdleThread::spawn("page", move || {
             show(view, &to_show, &shown_by, &stop, &name, &scenario);

@@ -7,7 +7,6 @@
 use bytes::Bytes;
 use farfield_base::{Duration, HostNumber, Instant, Outcome, PagePart, Sample, Window};
 use farfield_engine::RunSettings;
-use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{
     ConnectionKey, EventPolicy, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Transport, Wake,
@@ -81,7 +80,7 @@ pub enum Undrawable {
 ///
 /// # Errors
 /// If they depend on replies.
-pub fn sessions(settings: &RunSettings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
+pub fn sessions(settings: &RunSettings) -> Result<Vec<DrawnSession>, Undrawable> {
     if !settings.hosts.is_empty() {
         return Err(Undrawable::Hosts);
     }
