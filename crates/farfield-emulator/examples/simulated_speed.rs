@@ -26,7 +26,7 @@ use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target, UserSettings};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -129,12 +129,14 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
             document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             Itinerary::pages(requests, &[target]).expect("requests"),
         ),
-        policy: document.policy,
-        events: EventPolicy::default(),
+        users: UserSettings {
+            policy: document.policy,
+            events: EventPolicy::default(),
+            seed: Seed(1),
+            requests_max: None,
+            end: farfield_user::LoadEnd::default(),
+        },
         tls: None,
-        seed: Seed(1),
-        requests_max: None,
-        end: farfield_user::LoadEnd::default(),
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         drain_until: end,
         shards: count(shards),

@@ -49,11 +49,11 @@ impl Shard {
         beyond: ShardScope,
         network: Arc<NetworkPlan>,
         directory: Arc<Directory>,
-        users: Plan,
+        plan: Plan,
     ) -> Shard {
-        let share = ClientShare { shard: users.worker, shards: users.workers };
-        let side = ClientSide::new(network, users.seed, share, beyond);
-        Shard { population: Population::new(users), directory, side }
+        let share = ClientShare { shard: plan.worker, shards: plan.workers };
+        let side = ClientSide::new(network, plan.users.seed, share, beyond);
+        Shard { population: Population::new(plan), directory, side }
     }
 
     /// Captures packets from now on.

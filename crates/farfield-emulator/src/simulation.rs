@@ -30,12 +30,11 @@ pub mod window;
 use crate::plan::NetworkPlan;
 use crate::shared::Extent;
 use crate::{ClientId, CrossCounts, Directory, LinkCounts, Packet};
-use farfield_base::random::Seed;
 use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_model::{ServerCounters, ServerPlan};
-use farfield_user::{EventPolicy, Flow, LoadEnd, Plan, Policy};
+use farfield_user::{Flow, Plan, UserSettings};
 pub use sink::{Batch, Remote, SimulationGauges, Sink};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -50,18 +49,10 @@ pub struct Simulation {
     pub server: Arc<ServerPlan>,
     /// The flows of users, one at least and [`Flow::MOST`] at most.
     pub flows: Vec<Flow>,
-    /// The policy of their connections.
-    pub policy: Policy,
-    /// The users' policy towards replies that come in pieces.
-    pub events: EventPolicy,
+    /// Settings of the users of all flows.
+    pub users: UserSettings,
     /// TLS of their connections, to a server that has it too; absent where the scheme is http.
     pub tls: Option<Arc<Offer>>,
-    /// The seed of all random streams.
-    pub seed: Seed,
-    /// Requests after which no more are begun; dealt out to the partitions evenly.
-    pub requests_max: Option<u64>,
-    /// The number of sessions, and whether those that are open at the end of the load may finish.
-    pub end: LoadEnd,
     /// The measured part of the run.
     pub window: Window,
     /// The end of the drain: requests still open then are unfinished.
@@ -201,8 +192,8 @@ pub fn simulate_into(
     let partitions = partitions_of_part(clients, simulation.part)?;
     let directory = Arc::new(Directory::new(network));
     let partition = |number| {
-        let users = simulation.users(number, partitions);
-        let mut partition = partition::Partition::new(simulation, users, &directory);
+        let plan = simulation.plan(number, partitions);
+        let mut partition = partition::Partition::new(simulation, plan, &directory);
         if tap.looks() {
             partition.shard.note_connections();
         }
@@ -217,19 +208,15 @@ pub fn simulate_into(
 
 impl Simulation {
     /// The plan of the users of one partition.
-    fn users(&self, partition: u32, partitions: u32) -> Plan {
+    fn plan(&self, partition: u32, partitions: u32) -> Plan {
         let (worker, workers) = self.part.worker(partition, partitions);
         Plan {
             flows: self.flows.iter().map(Flow::for_worker).collect(),
-            policy: self.policy.clone(),
-            events: self.events,
+            users: self.users.clone(),
             tls: vec![self.tls.clone().map(Sessions::Modelled)],
-            seed: self.seed,
             worker,
             workers,
             window: self.window,
-            requests_max: self.requests_max,
-            end: self.end,
         }
     }
 }

@@ -46,12 +46,12 @@ pub(crate) fn add_up(
         stats.writer_stalls += worker.stalls;
         stats.workers.push(worker.stats);
     }
-    let counts = stats.counts;
+    let (counts, requests_max) = (stats.counts, settings.users.requests_max);
     stats.samples_lost += counts.missed_without_sample;
     if let Some(silent) = counts.given_up {
-        stats.interrupted.get_or_insert(given_up_in_words(silent, settings.requests_max, counts.unbegun));
+        stats.interrupted.get_or_insert(given_up_in_words(silent, requests_max, counts.unbegun));
     } else if stats.interrupted.is_none() && until >= window.measure_to {
-        stats.warnings.extend(settings.requests_max.and_then(|asked| cut_by_time(asked, counts.unbegun)));
+        stats.warnings.extend(requests_max.and_then(|asked| cut_by_time(asked, counts.unbegun)));
     }
     stats.load_ended = stats.interrupted.is_none();
     (stats.lateness, stats.loop_lag) = (lateness, turns);
@@ -345,7 +345,7 @@ fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
 
 /// The warning that fewer sessions began than requested, with its remedy.
 pub(crate) fn too_few_sessions(settings: &RunSettings, fold: &Fold) -> Option<String> {
-    let (asked, WholeRun { begun, .. }) = (settings.end.sessions?, fold.sessions().whole_run());
+    let (asked, WholeRun { begun, .. }) = (settings.users.end.sessions?, fold.sessions().whole_run());
     (begun < asked).then(|| {
         format!(
             "run.sessions: {begun} of {asked} sessions began before the measured part was over; make run.duration longer, or \

@@ -240,10 +240,10 @@ fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
 
 /// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
 fn rate_suffices(settings: &RunSettings) -> Result<(), Lack> {
-    let length = settings.warm_up + settings.duration + settings.end.cool_down;
+    let length = settings.warm_up + settings.duration + settings.users.end.cool_down;
     let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
-    let arrivals = settings.requests_max.map_or(expected, |most| expected.min(most as f64));
+    let arrivals = settings.users.requests_max.map_or(expected, |most| expected.min(most as f64));
     rate_fits(arrivals / length.as_secs_f64() * settings.part.share(), settings.workers)
 }
 
@@ -301,7 +301,8 @@ fn users_of(settings: &RunSettings, are: impl Fn(&Flow) -> bool) -> u64 {
 
 /// True if each user of a flow has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &RunSettings, flow: &Flow) -> bool {
-    let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
+    let reuse = settings.users.policy.policy;
+    let kept = matches!(reuse, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
     flow.load.users().is_some() && flow.load.holds_connections(kept)
 }
 
@@ -363,10 +364,10 @@ fn in_words(bytes: u64) -> String {
 /// The warning that the samples may not fit on the disk that holds `directory`. They are kept as far as they
 /// fit.
 pub fn disk(settings: &RunSettings, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
-    let end = Instant::ZERO + settings.warm_up + settings.duration + settings.end.cool_down;
+    let end = Instant::ZERO + settings.warm_up + settings.duration + settings.users.end.cool_down;
     let pages = settings.flows.iter().filter_map(|flow| flow.load.expected_pages(Instant::ZERO, end));
     let samples = pages.reduce(|sum, own| sum + own)?;
-    let samples = settings.requests_max.map_or(samples, |most| samples.min(most as f64));
+    let samples = settings.users.requests_max.map_or(samples, |most| samples.min(most as f64));
     let share = match keep {
         Keep::All => 1.0,
         Keep::EveryKth(k) => 1.0 / f64::from(k.get()),

@@ -24,7 +24,6 @@ use crate::sockets::peers::Renewal;
 use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use ended::{FinishedRun, ReadingsBefore};
-use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Part, Window};
 use farfield_http::tls;
 use farfield_measure::hosts::HostLabel;
@@ -40,7 +39,7 @@ use farfield_os::clock::{Clock, Readings, unix_seconds};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
-use farfield_user::{EventPolicy, Flow, LoadEnd, Policy};
+use farfield_user::{Flow, UserSettings};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -69,21 +68,12 @@ pub struct Run<P = Plane> {
 pub struct RunSettings {
     /// The flows of users, one at least and [`Flow::MOST`] at most: when they act, and what they do.
     pub flows: Vec<Flow>,
-    /// The users' policy of connections.
-    pub policy: Policy,
-    /// The users' policy towards replies that come in pieces.
-    pub events: EventPolicy,
+    /// Settings of the users of all flows.
+    pub users: UserSettings,
     /// TLS of their connections to the target; absent where the scheme is http.
     pub tls: Option<tls::TlsSettings>,
     /// The hosts that they ask beside the target, fewer than [`MOST`](farfield_base::HostNumber::MOST).
     pub hosts: Vec<HostSettings>,
-    /// Seed of all random streams.
-    pub seed: Seed,
-    /// Number of requests after which no more are begun.
-    pub requests_max: Option<u64>,
-    /// Number of sessions after which no more are begun, and the time that open ones have after the end of
-    /// the load.
-    pub end: LoadEnd,
     /// Number of worker threads.
     pub workers: NonZeroU32,
     /// The part of the run that this process makes.
@@ -400,8 +390,9 @@ impl RunSettings {
     fn phases(&self) -> Phases {
         let measure_from = Instant::ZERO + self.warm_up;
         let window = Window { measure_from, measure_to: measure_from + self.duration };
-        let load_until = window.measure_to + self.end.cool_down;
-        Phases { window, load_until, drain_until: load_until + self.end.finish + self.drain }
+        let end = self.users.end;
+        let load_until = window.measure_to + end.cool_down;
+        Phases { window, load_until, drain_until: load_until + end.finish + self.drain }
     }
 
     /// The label of the part that this process makes, where there are others.
@@ -478,7 +469,7 @@ impl Run {
             .naming_states(StateNames::new(states, places))
             .naming_paths(PathNames::of_some(Flow::targets(flows)))
             .ignoring_unfinished(settings.ignores_unfinished)
-            .counting_stalls(settings.events.stall)
+            .counting_stalls(settings.users.events.stall)
             .in_stages(stages)
             .in_conditions(plane.conditions())
             .with_outages(plane.outages())

@@ -79,10 +79,11 @@ pub fn check(run: &Run) -> Result<(), Box<ServerRefusal>> {
     let Run { settings, plane } = run;
     let itinerary = &settings.flows[0].itinerary;
     let in_datagrams = itinerary.version() == HttpVersion::Http3;
-    let patience = settings.policy.request_timeout().min(PATIENCE);
+    let policy = &settings.users.policy;
+    let patience = policy.request_timeout().min(PATIENCE);
     let numbers = (0..=settings.hosts.len()).map(HostNumber::at);
     let names: Vec<&str> = numbers.map(|number| itinerary.host(number)).collect();
-    let (proxy, own) = (settings.policy.proxy.as_ref(), settings.tls.as_ref());
+    let (proxy, own) = (policy.proxy.as_ref(), settings.tls.as_ref());
     let probe = |number: usize, tls: &tls::TlsSettings, address: SocketAddr| {
         let request = proxy.map(|proxy| proxy.tunnel_request(names[number], true));
         let server = match &request {

@@ -81,7 +81,7 @@ impl Workers<'_> {
             return Ok(Vec::new());
         }
         let network = Arc::clone(&emulated.network.plan);
-        let links = SharedLinks::new(network, self.settings.seed);
+        let links = SharedLinks::new(network, self.settings.users.seed);
         Exchange::between(self.settings.workers.get(), links, self.phases.window).map_err(RunError::Worker)
     }
 
@@ -184,8 +184,8 @@ impl Workers<'_> {
         samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
         // A handshake is several writes, which Nagle's algorithm would hold back as well.
-        let no_delay =
-            self.settings.policy.requests_max() > 1 || self.settings.tls_by_host().any(|tls| tls.is_some());
+        let no_delay = self.settings.users.policy.requests_max() > 1
+            || self.settings.tls_by_host().any(|tls| tls.is_some());
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
         let (target, sources) = (plane.target, plane.sources.clone());
         let transport = SocketsTransport::new(clock, target, sources, no_delay, open_max, samples)
@@ -248,18 +248,14 @@ impl Workers<'_> {
         let (number, workers) = settings.part.worker(number, settings.workers.get());
         Plan {
             flows: settings.flows.iter().map(Flow::for_worker).collect(),
-            policy: settings.policy.clone(),
-            events: settings.events,
+            users: settings.users.clone(),
             tls: settings
                 .tls_by_host()
                 .map(|tls| tls.map(|tls| tls::Sessions::Encrypted(self.at_work(tls.clone()))))
                 .collect(),
-            seed: settings.seed,
             worker: number,
             workers,
             window: self.phases.window,
-            requests_max: settings.requests_max,
-            end: settings.end,
         }
     }
 }

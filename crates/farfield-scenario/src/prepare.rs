@@ -34,7 +34,7 @@ use farfield_os::processors;
 use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
-use farfield_user::{Flow, Itinerary, LoadEnd};
+use farfield_user::{Flow, Itinerary, LoadEnd, UserSettings};
 use servers::{LocatedServer, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -109,13 +109,9 @@ impl RunPlan {
         let visitors_bound = if real { preflight::bound_visitors(loads, &secured, part) } else { None };
         let settings = RunSettings {
             flows,
-            policy: scenario.connections.clone(),
-            events: scenario.events,
+            users: scenario.user_settings(),
             tls,
             hosts,
-            seed: Seed(scenario.seed),
-            requests_max: scenario.run.requests.map(Into::into),
-            end: scenario.load_end(),
             workers: if real { part.workers(workers) } else { workers },
             part,
             shared_by_parts: (!part.is_whole()).then(|| scenario.shared_by_parts()),
@@ -192,9 +188,16 @@ impl Scenario {
         limits
     }
 
-    fn load_end(&self) -> LoadEnd {
-        let RunSpec { sessions, cool_down, finish_sessions: finish, .. } = self.run;
-        LoadEnd { sessions: sessions.map(Into::into), cool_down, finish }
+    /// Settings of the users of all flows.
+    fn user_settings(&self) -> UserSettings {
+        let RunSpec { requests, sessions, cool_down, finish_sessions: finish, .. } = self.run;
+        UserSettings {
+            policy: self.connections.clone(),
+            events: self.events,
+            seed: Seed(self.seed),
+            requests_max: requests.map(Into::into),
+            end: LoadEnd { sessions: sessions.map(Into::into), cool_down, finish },
+        }
     }
 
     fn warning_of_way_in(&self, found: &LocatedServer) -> Option<String> {

@@ -14,7 +14,8 @@ use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Flow, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+    ConnectionKey, EventPolicy, Flow, Itinerary, Plan, Policy, Population, Target, Transport, UserSettings,
+    Wake,
 };
 use std::collections::VecDeque;
 
@@ -116,15 +117,17 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
             load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             itinerary(kind),
         ),
-        policy: Policy::default(),
-        events: EventPolicy::default(),
+        users: UserSettings {
+            policy: Policy::default(),
+            events: EventPolicy::default(),
+            seed: Seed(1),
+            requests_max: Some(REQUESTS),
+            end: farfield_user::LoadEnd::default(),
+        },
         tls: Vec::new(),
-        seed: Seed(1),
         worker: 0,
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
-        requests_max: Some(REQUESTS),
-        end: farfield_user::LoadEnd::default(),
     });
     let mut transport = Mirror::default();
     #[expect(clippy::disallowed_methods, reason = "it measures")]

@@ -69,7 +69,7 @@ impl Connections {
     /// No connections as yet of a `plan` whose users make one request each, on a connection of its own, or
     /// not.
     pub fn of(plan: &Share, is_single: bool) -> Connections {
-        let policy = plan.policy.clone();
+        let policy = plan.users.policy.clone();
         let readers = Readers {
             limits: policy.limits(),
             heads: Heads::default(),
@@ -89,7 +89,7 @@ impl Connections {
             serials: plan.serials,
             requests_sent: 0,
             is_deadline_armed: false,
-            events: plan.events,
+            events: plan.users.events,
             policy,
         }
     }

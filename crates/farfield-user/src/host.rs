@@ -35,12 +35,14 @@ impl Host {
     fn of(plan: &Share, place: usize, name: &HostName) -> Host {
         let version = name.version;
         let tls = plan.tls.get(place).and_then(Option::as_ref);
-        let tunnel = plan.policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
-        let carries_quic = version.is_over_quic() || plan.policy.carries_datagrams();
+        let policy = &plan.users.policy;
+        let tunnel = policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
+        let carries_quic = version.is_over_quic() || policy.carries_datagrams();
+        let of_worker = (plan.users.seed, plan.worker.number, place);
         Host {
             version,
             tunnel: tunnel.map(|proxy| proxy.tunnel_request(&name.authority, tls.is_some()).into()),
-            quic: quic_client(version, tls, (plan.seed, plan.worker.number, place)).filter(|_| carries_quic),
+            quic: quic_client(version, tls, of_worker).filter(|_| carries_quic),
             upgrades: upgrade_client(version, tls).filter(|_| plan.itinerary.opens_websockets()),
             tls: tls.filter(|_| !version.is_over_quic()).map(tls::Client::new),
         }

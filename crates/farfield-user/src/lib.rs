@@ -86,7 +86,7 @@ pub use farfield_base::UnixAddress;
 pub use flow::Flow;
 pub use itinerary::Itinerary;
 pub use outgoing::Outgoing;
-pub use plan::{LoadEnd, Plan};
+pub use plan::{LoadEnd, Plan, UserSettings};
 pub use policy::{Addresses, Policy, Reuse};
 pub use population::Population;
 pub use proxy::Proxy;

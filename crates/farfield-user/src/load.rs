@@ -160,7 +160,7 @@ pub(crate) enum Taker {
 /// The model of a plan's load, before the run.
 pub(crate) fn model_of(plan: &Share) -> Box<dyn Model> {
     let worker = plan.worker;
-    let stream = plan.seed.stream(Purpose::Arrivals, 0);
+    let stream = plan.users.seed.stream(Purpose::Arrivals, 0);
     match plan.load.clone() {
         LoadModel::Closed { users, stages, think, active_off, ramp } => {
             let presence = match stages {
@@ -170,7 +170,7 @@ pub(crate) fn model_of(plan: &Share) -> Box<dyn Model> {
             Box::new(Closed::new(worker, users, think, active_off, presence))
         }
         LoadModel::Open { arrivals, users_max } => {
-            let keeps_visitors = !matches!(plan.policy.policy, Reuse::OneRequest | Reuse::SharedPool);
+            let keeps_visitors = !matches!(plan.users.policy.policy, Reuse::OneRequest | Reuse::SharedPool);
             Box::new(Open::new(worker, arrivals, stream, users_max, keeps_visitors))
         }
         LoadModel::Hybrid { arrivals, requests, think, active_off, users_max } => {

@@ -47,13 +47,13 @@ impl OfferedLoad {
     pub fn of(plan: &Share) -> OfferedLoad {
         let model = model_of(plan);
         OfferedLoad {
-            seed: plan.seed,
-            end: plan.window.measure_to + plan.end.cool_down,
-            finish: plan.end.finish,
+            seed: plan.users.seed,
+            end: plan.window.measure_to + plan.users.end.cool_down,
+            finish: plan.users.end.finish,
             finished: false,
-            requests_left: plan.requests_max.unwrap_or(u64::MAX),
-            sessions_left: own_sessions(plan.end.sessions, plan.worker, model.users()),
-            silence: Silence::of(plan.window, &plan.policy),
+            requests_left: plan.users.requests_max.unwrap_or(u64::MAX),
+            sessions_left: own_sessions(plan.users.end.sessions, plan.worker, model.users()),
+            silence: Silence::of(plan.window, &plan.users.policy),
             given_up: None,
             model,
         }

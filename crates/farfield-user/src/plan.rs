@@ -10,29 +10,36 @@ use farfield_base::{Duration, Window};
 use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 
+/// Settings of all users of a run, whatever flow, plane and worker they are of.
+#[derive(Debug, Clone)]
+pub struct UserSettings {
+    /// The policy of their connections.
+    pub policy: Policy,
+    /// The policy towards replies that come in pieces.
+    pub events: EventPolicy,
+    /// The seed of all random streams.
+    pub seed: Seed,
+    /// Requests of all workers together after which users begin no more pages, in each flow.
+    pub requests_max: Option<u64>,
+    /// The end of the load.
+    pub end: LoadEnd,
+}
+
 /// The parameters of a population.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The flows of users, one at least and [`Flow::MOST`] at most.
     pub flows: Vec<Flow>,
-    /// The policy of their connections.
-    pub policy: Policy,
-    /// The policy towards replies that come in pieces.
-    pub events: EventPolicy,
+    /// Settings of the users of all flows.
+    pub users: UserSettings,
     /// TLS of the connections to each host, by its number; absent where its scheme is http.
     pub tls: Vec<Option<tls::Sessions>>,
-    /// The seed of all random streams.
-    pub seed: Seed,
     /// Number of the worker, from 0.
     pub worker: u32,
     /// The number of workers that share the load.
     pub workers: u32,
     /// The measured part of the run.
     pub window: Window,
-    /// Requests of all workers together after which users begin no more pages, in each flow.
-    pub requests_max: Option<u64>,
-    /// The end of the load.
-    pub end: LoadEnd,
 }
 
 /// The end of a load: by its sessions, or by time.
@@ -51,16 +58,13 @@ pub struct LoadEnd {
 pub(crate) struct Share {
     pub load: LoadModel,
     pub itinerary: Itinerary,
-    pub policy: Policy,
-    pub events: EventPolicy,
+    /// Settings of its users: the seed is the flow's own, and the requests are those of this worker alone.
+    pub users: UserSettings,
     pub tls: Vec<Option<tls::Sessions>>,
-    pub seed: Seed,
     pub worker: Worker,
     /// The number of this worker's first connection, and the distance from each to the next.
     pub serials: (u32, u32),
     pub window: Window,
-    pub requests_max: Option<u64>,
-    pub end: LoadEnd,
 }
 
 impl Plan {
@@ -70,27 +74,19 @@ impl Plan {
     /// flow whose first has the number n is this worker's if n + k is.
     pub(crate) fn into_shares(self) -> Vec<(Tag, Share)> {
         let tags = Tag::of_all(&self.flows);
-        let Plan { flows, policy, events, tls, seed, worker, workers, window, requests_max, end } = self;
+        let Plan { flows, users, tls, worker, workers, window } = self;
         let share = |(flow, tag): (Flow, Tag)| {
             let serials = tag.serials(worker, workers);
             let ahead = tag.first_user % workers;
             let worker = Worker { number: (worker + workers - ahead) % workers, workers };
             let own_requests = |all| worker.requests(all, flow.load.users());
-            let requests_max = requests_max.map(own_requests);
-            let share = Share {
-                load: flow.load,
-                itinerary: flow.itinerary,
-                policy: policy.clone(),
-                events,
-                tls: tls.clone(),
-                seed: tag.seed(seed, &flow.name),
-                worker,
-                serials,
-                window,
-                requests_max,
-                end,
+            let users = UserSettings {
+                seed: tag.seed(users.seed, &flow.name),
+                requests_max: users.requests_max.map(own_requests),
+                ..users.clone()
             };
-            (tag, share)
+            let Flow { load, itinerary, .. } = flow;
+            (tag, Share { load, itinerary, users, tls: tls.clone(), worker, serials, window })
         };
         flows.into_iter().zip(tags).map(share).collect()
     }

@@ -169,7 +169,7 @@ impl Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
         let terminal = std::io::stderr().is_terminal();
-        let cool_down = settings.end.cool_down;
+        let cool_down = settings.users.end.cool_down;
         Lines { terminal, cool_down, before: (0, 0), before_at: Instant::ZERO, rate: 0.0, went: (0, 0) }
     }
 

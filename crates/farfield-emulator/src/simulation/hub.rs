@@ -32,7 +32,7 @@ pub(crate) struct Links<O> {
 
 impl<O: Copy> Links<O> {
     pub fn new(simulation: &Simulation, extent: Extent) -> Links<O> {
-        let side = SharedSide::new(Arc::clone(&simulation.network), simulation.seed, extent);
+        let side = SharedSide::new(Arc::clone(&simulation.network), simulation.users.seed, extent);
         Links { side, events: 0, packet_events: 0 }
     }
 
@@ -91,7 +91,7 @@ impl Links<Infallible> {
 impl<T: Tap> Hub<T> {
     pub fn new(simulation: &Simulation, directory: &Arc<Directory>, extent: Extent, tap: T) -> Hub<T> {
         let (network, plan) = (Arc::clone(&simulation.network), Arc::clone(&simulation.server));
-        let server = core_of(plan, network, Arc::clone(directory), simulation.seed);
+        let server = core_of(plan, network, Arc::clone(directory), simulation.users.seed);
         Hub { links: Links::new(simulation, extent), server, tap }
     }
 

@@ -29,11 +29,11 @@ pub(crate) struct PartitionEnd {
 }
 
 impl Partition {
-    pub fn new(simulation: &Simulation, users: Plan, directory: &Arc<Directory>) -> Partition {
+    pub fn new(simulation: &Simulation, plan: Plan, directory: &Arc<Directory>) -> Partition {
         let network = Arc::clone(&simulation.network);
         Partition {
-            shard: Shard::with(ShardScope::Nothing, network, Arc::clone(directory), users),
-            load_until: simulation.window.measure_to + simulation.end.cool_down,
+            shard: Shard::with(ShardScope::Nothing, network, Arc::clone(directory), plan),
+            load_until: simulation.window.measure_to + simulation.users.end.cool_down,
             drain_until: simulation.drain_until,
             finished: false,
             events: 0,

@@ -9,7 +9,7 @@ use farfield_user::LoadEnd;
 fn play(scene: &Scene, cool_down: Duration) -> Simulated {
     let mut simulation = scene.simulation();
     simulation.window.measure_to = Instant::ZERO + (ms(2_000) - cool_down);
-    simulation.end = LoadEnd { cool_down, ..LoadEnd::default() };
+    simulation.users.end = LoadEnd { cool_down, ..LoadEnd::default() };
     simulate(&simulation).expect("a network with clients and delays")
 }
 

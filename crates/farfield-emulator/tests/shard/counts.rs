@@ -25,7 +25,7 @@ fn users_and_samples_agree_on_the_time_in_the_system() {
 fn a_count_of_requests_ends_the_load() {
     let scene = Scene::crowd(128, ms(10));
     let mut simulation = scene.simulation();
-    simulation.requests_max = Some(1000);
+    simulation.users.requests_max = Some(1000);
     let played = farfield_emulator::simulate(&simulation).expect("a network");
     assert_eq!(played.samples.len(), 1000);
     assert!(played.ended.as_ns() < 1_000_000_000, "nobody waits for the end of the window");

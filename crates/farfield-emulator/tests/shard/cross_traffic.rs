@@ -161,7 +161,7 @@ fn users_behind_cross_traffic_are_the_same_on_any_number_of_threads() {
     scene.shards = 3;
     assert!(bytes_of(&scene.play()) == bytes_of(&one), "three threads");
     let mut simulation = scene.simulation();
-    (simulation.seed, simulation.shards) = (Seed(2), count(1));
+    (simulation.users.seed, simulation.shards) = (Seed(2), count(1));
     let other = simulate(&simulation).expect("a network");
     assert_ne!(other.cross[0].packets, one.cross[0].packets, "another seed, other instants");
 }

@@ -24,21 +24,21 @@ impl Cut {
         let directory = Arc::new(Directory::new(network));
         let users = |worker| Plan {
             flows: simulation.flows.clone(),
-            policy: simulation.policy.clone(),
-            events: simulation.events,
+            users: simulation.users.clone(),
             tls: Vec::new(),
-            seed: simulation.seed,
             worker,
             workers: count,
             window: simulation.window,
-            requests_max: None,
-            end: farfield_user::LoadEnd::default(),
         };
         let make = if count == 1 { Shard::new } else { Shard::of_ends };
         let shard = |worker| make(Arc::clone(network), Arc::clone(&directory), users(worker));
-        let links = (count > 1).then(|| SharedLinks::new(Arc::clone(network), simulation.seed));
-        let server =
-            ServerModel::new(simulation.server, Arc::clone(network), Arc::clone(&directory), simulation.seed);
+        let links = (count > 1).then(|| SharedLinks::new(Arc::clone(network), simulation.users.seed));
+        let server = ServerModel::new(
+            simulation.server,
+            Arc::clone(network),
+            Arc::clone(&directory),
+            simulation.users.seed,
+        );
         Cut { shards: (0..count).map(shard).collect(), links, server, directory, crossed: 0 }
     }
 

@@ -34,15 +34,11 @@ fn it_is_the_model_of_the_simulated_plane() {
     let network = Arc::new(scene.network());
     let users = Plan {
         flows: simulation.flows,
-        policy: simulation.policy.clone(),
-        events: simulation.events,
+        users: simulation.users,
         tls: Vec::new(),
-        seed: simulation.seed,
         worker: 0,
         workers: 1,
         window: simulation.window,
-        requests_max: None,
-        end: simulation.end,
     };
     let mut shard = Shard::new(Arc::clone(&network), Arc::new(Directory::new(&network)), users);
     shard.model_servers(vec![(0, simulation.server)]);

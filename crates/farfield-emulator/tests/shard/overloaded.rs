@@ -36,18 +36,15 @@ impl Slow {
         let directory = Arc::new(Directory::new(network));
         let users = Plan {
             flows: simulation.flows.clone(),
-            policy: simulation.policy.clone(),
-            events: simulation.events,
+            users: simulation.users.clone(),
             tls: Vec::new(),
-            seed: simulation.seed,
             worker: 0,
             workers: 1,
             window: simulation.window,
-            requests_max: None,
-            end: farfield_user::LoadEnd::default(),
         };
         let shard = Shard::new(Arc::clone(network), Arc::clone(&directory), users);
-        let server = ServerModel::new(simulation.server, Arc::clone(network), directory, simulation.seed);
+        let server =
+            ServerModel::new(simulation.server, Arc::clone(network), directory, simulation.users.seed);
         Slow { shard, server, wall: Instant::ZERO, worked: Duration::ZERO, late_max: Duration::ZERO }
     }
 

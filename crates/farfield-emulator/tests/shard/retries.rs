@@ -19,7 +19,7 @@ fn what_is_sent_again_goes_where_nobody_is_closing() {
     let mut simulation = scene.simulation();
     let page = "[[request]]\npath = '/bytes/1024'\nembedded = ['/bytes/512', '/bytes/512']";
     let page: RequestSetSpec = toml::from_str(page).expect("requests");
-    let page = page.resolve(&mut |_| unreachable!("no files"), simulation.seed).expect("requests");
+    let page = page.resolve(&mut |_| unreachable!("no files"), simulation.users.seed).expect("requests");
     let target = Target {
         host: "server".into(),
         version: HttpVersion::Http11,

@@ -152,15 +152,11 @@ fn a_real_host_has_a_seat_beside_users() {
     let [host, other] = [0, 1].map(|number| network.addresses(ClientId::new(number)));
     let users = Plan {
         flows: simulation.flows,
-        policy: simulation.policy.clone(),
-        events: simulation.events,
+        users: simulation.users,
         tls: Vec::new(),
-        seed: simulation.seed,
         worker: 0,
         workers: 1,
         window: simulation.window,
-        requests_max: None,
-        end: simulation.end,
     };
     let mut shard = Shard::new(Arc::clone(&network), Arc::new(Directory::new(&network)), users);
     shard.seat(&[ClientId::new(0)]);

@@ -14,7 +14,7 @@ use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::{RequestSet, RequestSetSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target, UserSettings};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -163,12 +163,14 @@ impl Scene {
                 document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
                 Itinerary::pages(requests, &[target]).expect("requests that can be written"),
             ),
-            policy: self.policy.clone(),
-            events: EventPolicy::default(),
+            users: UserSettings {
+                policy: self.policy.clone(),
+                events: EventPolicy::default(),
+                seed: Seed(1),
+                requests_max: None,
+                end: farfield_user::LoadEnd::default(),
+            },
             tls: self.tls.clone(),
-            seed: Seed(1),
-            requests_max: None,
-            end: farfield_user::LoadEnd::default(),
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             drain_until: end + self.drain,
             shards: count(self.shards),

@@ -148,7 +148,7 @@ fn payload_of(body: u64, tls: Option<TlsVersion>) -> ([usize; 2], Simulated) {
         scene = secure(scene, offer(), Terms { versions: vec![version], ..terms() });
     }
     let mut simulation = scene.simulation();
-    simulation.requests_max = std::num::NonZeroU64::new(1).map(Into::into);
+    simulation.users.requests_max = std::num::NonZeroU64::new(1).map(Into::into);
     let tap = Count::default();
     let played = simulate_with(&simulation, tap.clone()).expect("a network");
     assert_eq!(with(&played, Outcome::Ok), 1);

@@ -20,7 +20,7 @@ use farfield_tcp::Config;
 use farfield_testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target, UserSettings};
 use std::fs;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
@@ -202,13 +202,15 @@ impl Scene {
                 load.resolve(nothing).expect("a load"),
                 Itinerary::pages(requests, &[target]).expect("a book"),
             ),
-            policy: self.policy.clone(),
-            events: EventPolicy::default(),
+            users: UserSettings {
+                policy: self.policy.clone(),
+                events: EventPolicy::default(),
+                seed: Seed(1),
+                requests_max: None,
+                end: farfield_user::LoadEnd::default(),
+            },
             tls: None,
             hosts: Vec::new(),
-            seed: Seed(1),
-            requests_max: None,
-            end: farfield_user::LoadEnd::default(),
             workers: self.shards,
             part: farfield_base::Part::WHOLE,
             shared_by_parts: None,

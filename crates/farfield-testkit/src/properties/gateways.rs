@@ -20,7 +20,7 @@ use farfield_tcp::{Config, Flags, Segment};
 use farfield_testbed::gateway::AddressMap;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
-use farfield_user::{EventPolicy, Flow, HttpVersion, Itinerary, LoadEnd, Plan, Policy, Target};
+use farfield_user::{EventPolicy, Flow, HttpVersion, Itinerary, LoadEnd, Plan, Policy, Target, UserSettings};
 use farfield_wire::{IcmpError, IpPacket, VnetHeader};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -303,14 +303,16 @@ fn users() -> Plan {
             document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             Itinerary::pages(requests, &[target]).expect("requests that can be written"),
         ),
-        policy: Policy::default(),
-        events: EventPolicy::default(),
+        users: UserSettings {
+            policy: Policy::default(),
+            events: EventPolicy::default(),
+            seed: Seed(1),
+            requests_max: None,
+            end: LoadEnd::default(),
+        },
         tls: Vec::new(),
-        seed: Seed(1),
         worker: 0,
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
-        requests_max: None,
-        end: LoadEnd::default(),
     }
 }

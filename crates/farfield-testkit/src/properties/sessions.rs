@@ -10,7 +10,8 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, Plan, Policy, Population, Target, Transport,
+    UserSettings, Wake,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -72,15 +73,17 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
     let load: Document = toml::from_str(&format!("load = {load}")).expect("a load");
     Population::new(Plan {
         flows: Flow::only(load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"), itinerary),
-        policy: Policy::default(),
-        events: EventPolicy::default(),
+        users: UserSettings {
+            policy: Policy::default(),
+            events: EventPolicy::default(),
+            seed: Seed(1),
+            requests_max: Some(12),
+            end: farfield_user::LoadEnd::default(),
+        },
         tls: Vec::new(),
-        seed: Seed(1),
         worker: 0,
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: Instant::MAX },
-        requests_max: Some(12),
-        end: farfield_user::LoadEnd::default(),
     })
 }
 

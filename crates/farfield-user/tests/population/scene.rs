@@ -15,7 +15,7 @@ use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
     ConnectionKey, EventPolicy, Failure, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Target,
-    Transport, Wake,
+    Transport, UserSettings, Wake,
 };
 use std::collections::BTreeMap;
 
@@ -374,15 +374,17 @@ impl Scene {
         let flows = std::iter::once(self).chain(&self.beside).map(Scene::flow).collect();
         let mut population = Population::new(Plan {
             flows,
-            policy: self.policy.clone(),
-            events: self.events,
+            users: UserSettings {
+                policy: self.policy.clone(),
+                events: self.events,
+                seed: Seed(1),
+                requests_max: self.requests_max,
+                end: self.end,
+            },
             tls: Vec::new(),
-            seed: Seed(1),
             worker,
             workers,
             window: Window { measure_from: Instant::ZERO, measure_to: end },
-            requests_max: self.requests_max,
-            end: self.end,
         });
         let mut stage = Stage {
             now: Instant::ZERO,

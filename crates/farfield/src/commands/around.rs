@@ -11,7 +11,7 @@ use farfield_engine::plane::{Plane, SocketsPlane};
 use farfield_engine::sockets::SourceAddresses;
 use farfield_engine::{Run, RunSettings};
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Flow, Itinerary, LoadEnd, TraceEvent};
+use farfield_user::{Flow, Itinerary, LoadEnd, TraceEvent, UserSettings};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -129,13 +129,9 @@ fn of_part(itinerary: Itinerary, run: &Run, address: SocketAddr) -> Run {
     };
     let settings = RunSettings {
         flows: Flow::only(LoadModel::recorded(vec![Instant::ZERO]), itinerary),
-        policy: settings.policy.clone(),
-        events: settings.events,
+        users: UserSettings { requests_max: None, end: LoadEnd::default(), ..settings.users.clone() },
         tls: settings.tls.clone(),
         hosts: settings.hosts.clone(),
-        seed: settings.seed,
-        requests_max: None,
-        end: LoadEnd::default(),
         workers: NonZeroU32::MIN,
         part: farfield_base::Part::WHOLE,
         shared_by_parts: None,

@@ -54,7 +54,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     // The trace is for this session; the tear-down needs the itinerary without it.
     let mut itinerary = run.settings.flows[0].itinerary.clone();
     let (sender, events) = channel();
-    let way = run.settings.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
+    let way = run.settings.users.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
     let target = format!("{}{}", run.settings.heading.target, way.unwrap_or_default());
     let mut narrator = Narrator::new(&target, flags.trace);
     if !run.settings.flows[0].itinerary.trace(sender) {

@@ -44,10 +44,10 @@ pub fn path(flags: &PathFlags) -> Result<Exit, Problem> {
     let classes: Vec<Option<&str>> = flags.class.as_deref().map_or_else(all, |class| vec![Some(class)]);
     let clients =
         clients_of(&plane.network, &classes).map_err(|error| Problem::usage(format!("--as: {error}")))?;
-    let limit = settings.limits.departure_lateness_p99;
+    let (limit, seed) = (settings.limits.departure_lateness_p99, settings.users.seed);
     let mut rows = Vec::new();
     for client in clients {
-        let report = measure(&mut plane, client, settings.seed, &stop).map_err(|error| match error {
+        let report = measure(&mut plane, client, seed, &stop).map_err(|error| match error {
             PathError::Testbed(error) => Problem::forbidden(error),
             PathError::Stopped => Problem::interrupted(error),
             PathError::Measure { .. } => Problem::failed(error),

@@ -57,7 +57,7 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
     let beside = flags.beside.iter().map(|(_, command)| ["sh", "-c", command].map(OsString::from).to_vec());
     let commands = std::iter::once(command(flags)).chain(beside);
     let programs: Vec<Program> = commands.map(|command| Program { command }).collect();
-    let report = shell.run(&programs, settings.seed, &stop).map_err(Problem::failed)?;
+    let report = shell.run(&programs, settings.users.seed, &stop).map_err(Problem::failed)?;
     if !flags.quiet {
         for ((class, command), status) in flags.beside.iter().zip(&report.beside) {
             if let Some(code) = status.map(code_of).filter(|code| *code > 0) {

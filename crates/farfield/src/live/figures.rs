@@ -39,7 +39,7 @@ impl RunFacts {
             plane: plane.kind().name().to_owned(),
             measure_from,
             measure_to: measure_from + settings.duration,
-            cool_down: settings.end.cool_down,
+            cool_down: settings.users.end.cool_down,
             virtual_time: plane.kind() == PlaneKind::Simulated,
             changes: changes_of(plane),
         }

@@ -35,7 +35,7 @@ impl RunLabels {
     pub fn of(run: &Run, directory: &Path) -> RunLabels {
         let Run { settings, plane } = run;
         let name = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
-        let planned = settings.warm_up + settings.duration + settings.end.cool_down;
+        let planned = settings.warm_up + settings.duration + settings.users.end.cool_down;
         RunLabels {
             run: short(&name),
             scenario: short(&settings.heading.scenario),

@@ -13,7 +13,7 @@ use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
     Backlog, ConnectionKey, EventPolicy, Flow, HttpVersion, Itinerary, LoadEnd, Plan, Population, Target,
-    Transport, Wake,
+    Transport, UserSettings, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -411,15 +411,17 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
             document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             itinerary.expect("requests that can be written"),
         ),
-        policy: toml::from_str(policy).expect("a policy"),
-        events: EventPolicy::default(),
+        users: UserSettings {
+            policy: toml::from_str(policy).expect("a policy"),
+            events: EventPolicy::default(),
+            seed: Seed(1),
+            requests_max: None,
+            end: LoadEnd::default(),
+        },
         tls: Vec::new(),
-        seed: Seed(1),
         worker: 0,
         workers: 1,
         window: Window { measure_from: Instant::ZERO, measure_to: end },
-        requests_max: None,
-        end: LoadEnd::default(),
     });
     let mut stage = Stage {
         now: Instant::ZERO,

@@ -9,7 +9,8 @@ use farfield_base::{Duration, HostNumber, Instant, Outcome, PagePart, Sample, Wi
 use farfield_engine::RunSettings;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Transport, Wake,
+    ConnectionKey, EventPolicy, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Transport, UserSettings,
+    Wake,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -101,23 +102,24 @@ pub fn sessions(settings: &RunSettings) -> Result<Vec<DrawnSession>, Undrawable>
     };
     let mut population = Population::new(Plan {
         flows,
-        // One after the other: what a page embeds comes in its order.
-        events: EventPolicy::default(),
-        policy: Policy {
-            parallel: NonZeroU16::MIN,
-            requests_per_connection: None,
-            // A request is drawn with its content.
-            expect_timeout: Duration::ZERO,
-            ..settings.policy.clone()
+        users: UserSettings {
+            // One after the other: what a page embeds comes in its order.
+            events: EventPolicy::default(),
+            policy: Policy {
+                parallel: NonZeroU16::MIN,
+                requests_per_connection: None,
+                // A request is drawn with its content.
+                expect_timeout: Duration::ZERO,
+                ..settings.users.policy.clone()
+            },
+            end: LoadEnd { finish: TO_THE_END, ..settings.users.end },
+            ..settings.users
         },
         // Its server is made up, and nothing is sent.
         tls: Vec::new(),
-        seed: settings.seed,
         worker: 0,
         workers: 1,
         window,
-        requests_max: settings.requests_max,
-        end: LoadEnd { finish: TO_THE_END, ..settings.end },
     });
     let mut server = InstantServer::default();
     population.start(&mut server);
