@@ -2,18 +2,16 @@
 
 use crate::emulated::{Emulated, SetUpError};
 use crate::sockets::{PeerBook, SourceAddresses};
-use farfield_base::{Bytes, Duration, Instant, StageSpan};
+use farfield_base::{Bytes, Instant, StageSpan};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::{ClientId, NetworkPlan};
-use farfield_http::http2::server::ServerSettings;
-use farfield_http::tls::model::{Offer, Terms};
-use farfield_model::{Objects, ServerPlan, StreamedReply, Workers};
+use farfield_http::tls::model::Offer;
+use farfield_model::ServerPlan;
 use farfield_net::LinkName;
 use farfield_testbed::gateway::{AddressMap, CardSpec};
 use farfield_testbed::live::FoundServer;
 use farfield_testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
-use farfield_traffic::Distribution;
 use farfield_user::UnixAddress;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -207,8 +205,8 @@ pub struct EmulatedPlane {
     pub server: Server,
     /// Servers beside it.
     pub others: Vec<OtherServer>,
-    /// Models of servers beside it.
-    pub models: Vec<ModelServer>,
+    /// Models of servers beside it, each with its number among the servers.
+    pub models: Vec<(u16, Arc<ServerPlan>)>,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
     /// Names for programs and servers, each with its number as a far end.
@@ -226,22 +224,6 @@ pub struct OtherServer {
     pub testbed: TestbedSpec,
     /// The server. Its `log` is a path within the run directory.
     pub server: ServerSpec,
-}
-
-/// A model of a server beside real ones.
-#[derive(Debug, Clone)]
-pub struct ModelServer {
-    /// The number among the servers.
-    pub number: u16,
-    /// The model.
-    pub model: ServerModel,
-}
-
-/// The models of servers, as the emulator takes them.
-pub(crate) fn server_plans(models: &[ModelServer]) -> Vec<(u16, Arc<ServerPlan>)> {
-    /// Longer than any run, of a connection that is never closed.
-    const KEPT: Duration = Duration::from_secs(30 * 86_400);
-    models.iter().map(|own| (own.number, Arc::new(own.model.plan(KEPT)))).collect()
 }
 
 /// A program in the place of a client, beside the users of a run.
@@ -341,63 +323,9 @@ pub struct SimulatedPlane {
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The model of the server.
-    pub server: ServerModel,
-}
-
-/// A server as a queueing model: an accept queue, workers, and the distribution of their service times.
-#[derive(Debug, Clone)]
-pub struct ServerModel {
-    /// The kind and number of its workers.
-    pub workers: Workers,
-    /// Objects with known sizes and costs.
-    pub objects: Arc<Objects>,
-    /// Service time of a request, in seconds.
-    pub service_time: Distribution,
-    /// Length of the accept queue; a connection that finds it full is not answered.
-    pub backlog: u32,
-    /// Idle time after which a connection is closed; zero closes it after each reply, `None` never.
-    pub keep_alive_timeout: Option<Duration>,
-    /// Time that a process that closes first waits for the client to close as well; zero for no wait.
-    pub linger: Duration,
-    /// Body size of a reply to any other path, in bytes.
-    pub reply_size: Distribution,
-    /// Events of which it consists in place of such a body.
-    pub events: Option<StreamedReply>,
-    /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
-    pub streams: u32,
-    /// TLS of its connections; absent where the scheme is http.
-    pub tls: Option<ModelTls>,
-}
-
-impl ServerModel {
-    /// The emulator's plan of the server; a connection that is never closed is for `kept`.
-    pub(crate) fn plan(&self, kept: Duration) -> ServerPlan {
-        ServerPlan {
-            accept_queue: self.backlog,
-            service: self.service_time.clone(),
-            keep_alive: match self.keep_alive_timeout {
-                None => Some(kept),
-                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
-            },
-            linger: self.linger,
-            workers: self.workers,
-            objects: Arc::clone(&self.objects),
-            reply: self.reply_size.clone(),
-            events: self.events.clone(),
-            tls: self.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
-            streams: ServerSettings { streams_max: self.streams, ..ServerSettings::default() },
-            ..ServerPlan::events(NonZeroU32::MIN)
-        }
-    }
-}
-
-/// TLS without cryptography.
-#[derive(Debug, Clone)]
-pub struct ModelTls {
-    /// The clients' offer.
-    pub offer: Arc<Offer>,
-    /// The server's capabilities, and the cost of its handshakes.
-    pub terms: Arc<Terms>,
+    pub server: Arc<ServerPlan>,
+    /// The clients' offer of TLS without cryptography; absent where the scheme is http.
+    pub offer: Option<Arc<Offer>>,
 }
 
 /// Settings of a capture.

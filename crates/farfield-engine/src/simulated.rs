@@ -29,9 +29,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
-/// Keep-alive timeout, past the end of the run, of a connection that is never closed.
-const KEPT: Duration = Duration::from_secs(1);
-
 /// Capacity of the channel from the simulation to the collector, in batches: enough to keep both busy.
 const BATCHES: usize = 4;
 /// Time between two checks of the stop flag and of the free memory.
@@ -211,15 +208,12 @@ impl Sink for CollectorSink {
 }
 
 fn simulation(settings: &RunSettings, plane: &SimulatedPlane, phases: Phases) -> Simulation {
-    let model = &plane.server;
-    // Longer than any run.
-    let server = model.plan(phases.drain_until.since(Instant::ZERO) + KEPT);
     Simulation {
         network: Arc::clone(&plane.network.plan),
-        server: Arc::new(server),
+        server: Arc::clone(&plane.server),
         flows: settings.flows.clone(),
         users: settings.users.clone(),
-        tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),
+        tls: plane.offer.clone(),
         window: phases.window,
         drain_until: phases.drain_until,
         shards: settings.workers,

@@ -10,7 +10,7 @@ use crate::emulated::hosts::Hosts;
 use crate::emulated::{self, Emulated};
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
-use crate::plane::{Plane, SocketsPlane, server_plans};
+use crate::plane::{Plane, SocketsPlane};
 use crate::run::{RunError, RunSettings};
 use crate::sample_channel::SampleSender;
 use crate::set_aside::SharedSeconds;
@@ -107,7 +107,7 @@ impl Workers<'_> {
         if self.captures.any() {
             shard.note_connections();
         }
-        shard.model_servers(server_plans(&emulated.models));
+        shard.model_servers(emulated.models.clone());
         let seats = emulated.beside.seats(number, self.settings.workers.get());
         if !seats.is_empty() {
             shard.seat(&seats);

@@ -74,7 +74,8 @@ pub struct ServerPlan {
     pub workers: Workers,
     /// Seconds that a worker takes for a request, drawn from a stream of each request's own.
     pub service: Distribution,
-    /// The longest wait of a connection for its next request; `None` closes after each reply.
+    /// The longest wait of a connection for its next request; `None` closes after each reply, and
+    /// [`Duration::MAX`] never.
     pub keep_alive: Option<Duration>,
     /// The longest wait of a process that closes first for the client to close as well, which keeps it from
     /// the next connection: Apache's lingering close. Not at all if zero; event loops never do.

@@ -5,33 +5,35 @@ use crate::network::{ClassSpec, NetworkSpec, OtherServerSpec};
 use crate::scenario::Scenario;
 use farfield_emulator::Servers;
 use farfield_emulator::layout::Layout;
-use farfield_engine::plane::{ModelServer, PlaneKind};
+use farfield_engine::plane::PlaneKind;
+use farfield_model::ServerPlan;
 use farfield_net::topology::NodeId;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 /// The name of the server of `[server]` for programs.
 pub(crate) const FIRST: &str = "server";
 
 impl Scenario {
-    /// The models of servers beside the first.
+    /// The models of servers beside the first, each with its number among the servers.
     pub(crate) fn model_servers(
         &self,
         spec: &NetworkSpec,
         load: &mut Load<'_>,
         site: Option<&Site>,
-    ) -> Result<Vec<ModelServer>, Mistake> {
+    ) -> Result<Vec<(u16, Arc<ServerPlan>)>, Mistake> {
         let mut models = Vec::new();
         for (nth, server) in spec.server.iter().enumerate() {
             let Some(model) = &server.model else { continue };
             let of_model = Scenario { simulated: Some(model.clone()), ..self.clone() };
-            let model = of_model.server_model(load, site).map_err(|mistake| {
+            let plan = of_model.server_plan(load, site).map_err(|mistake| {
                 let key = mistake.key.replacen("simulated", &format!("network.server[{nth}].model"), 1);
                 Mistake { key, ..mistake }
             })?;
-            models.push(ModelServer { number: nth as u16 + 1, model });
+            models.push((nth as u16 + 1, plan.into()));
         }
         Ok(models)
     }

@@ -15,10 +15,10 @@ use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
 use farfield_engine::observe;
 use farfield_engine::plane::{
-    BesideProgram, Capture, EmulatedNetwork, KernelCapture, ModelServer, Plane, PlaneKind, ServerModel,
-    SimulatedPlane,
+    BesideProgram, Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, SimulatedPlane,
 };
-use farfield_model::StreamedReply;
+use farfield_http::http2::server::ServerSettings;
+use farfield_model::{ServerPlan, StreamedReply};
 use farfield_testbed::gateway::Device;
 use farfield_testbed::live::Location;
 use farfield_traffic::file::Load;
@@ -43,8 +43,8 @@ pub struct LaidOut {
     pub around: ClientBlocks,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
-    /// Models of servers beside real ones.
-    pub models: Vec<ModelServer>,
+    /// Models of servers beside real ones, each with its number among the servers.
+    pub models: Vec<(u16, Arc<ServerPlan>)>,
 }
 
 impl Scenario {
@@ -71,8 +71,9 @@ impl Scenario {
             }
             PlaneKind::Simulated => {
                 let LaidOut { network, .. } = self.network(load)?;
-                let server = self.server_model(load, site)?;
-                Ok(Plane::Simulated(Box::new(SimulatedPlane { network, server })))
+                let server = self.server_plan(load, site)?.into();
+                let offer = self.model_tls()?.map(|tls| tls.offer);
+                Ok(Plane::Simulated(Box::new(SimulatedPlane { network, server, offer })))
             }
         }
     }
@@ -111,24 +112,27 @@ impl Scenario {
     }
 
     /// The model of a server.
-    pub(crate) fn server_model(
+    pub(crate) fn server_plan(
         &self,
         load: &mut Load<'_>,
         site: Option<&Site>,
-    ) -> Result<ServerModel, Mistake> {
+    ) -> Result<ServerPlan, Mistake> {
         let objects = self.known_objects(load, site)?.into();
         let spec = self.simulated.clone().unwrap_or_default();
         let mut resolve = |key: &str, times: &DistributionSpec| {
             times.resolve(load).map_err(|error| Mistake::in_file(format!("simulated.{key}"), &error))
         };
-        Ok(ServerModel {
+        Ok(ServerPlan {
             workers: spec.workers(),
             objects,
-            service_time: resolve("service-time", &spec.service_time)?,
-            backlog: spec.backlog.get(),
-            keep_alive_timeout: spec.keep_alive_timeout,
+            service: resolve("service-time", &spec.service_time)?,
+            accept_queue: spec.backlog.get(),
+            keep_alive: match spec.keep_alive_timeout {
+                None => Some(Duration::MAX),
+                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+            },
             linger: spec.linger,
-            reply_size: resolve("reply-size", &spec.reply_size.0)?,
+            reply: resolve("reply-size", &spec.reply_size.0)?,
             events: match &spec.events {
                 Some(events) => {
                     let gap = resolve("events.gap", &events.gap)?;
@@ -141,8 +145,9 @@ impl Scenario {
                 }
                 None => None,
             },
-            streams: spec.streams.get(),
-            tls: self.model_tls()?,
+            streams: ServerSettings { streams_max: spec.streams.get(), ..ServerSettings::default() },
+            tls: self.model_tls()?.map(|tls| tls.terms),
+            ..ServerPlan::events(spec.workers)
         })
     }
 

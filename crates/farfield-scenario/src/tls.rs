@@ -3,9 +3,8 @@
 use super::mistake::Mistake;
 use super::prepare::BUILT_IN_NAME;
 use super::{Scenario, ScenarioError};
-use farfield_engine::plane::ModelTls;
 use farfield_engine::{PlaneKind, tls as machine};
-use farfield_http::tls::model::Offer;
+use farfield_http::tls::model::{Offer, Terms};
 use farfield_http::tls::{
     Alpn, Group, Identities, Pin, SettingsError, TlsSettings, Trust, Version, certificates_of_pem,
 };
@@ -13,6 +12,7 @@ use farfield_origin::OriginConfig;
 use farfield_traffic::file::{FileError, Load};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `[tls]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +121,14 @@ pub(crate) struct PlannedTls {
     resumption: bool,
     early_data: bool,
     alpn: Alpn,
+}
+
+/// TLS without cryptography, as models of servers have it.
+pub(crate) struct ModelTls {
+    /// The clients' offer.
+    pub offer: Arc<Offer>,
+    /// The server's capabilities, and the cost of its handshakes.
+    pub terms: Arc<Terms>,
 }
 
 impl Scenario {

@@ -80,6 +80,21 @@ impl Tap for Watch {
     }
 }
 
+/// A connection whose wait has no end outlives all of its user's pauses, the first request's limit too.
+#[test]
+fn a_connection_without_a_timeout_is_not_closed() {
+    let connections = |keep_alive| {
+        let mut scene = Scene::crowd(3, ms(20));
+        scene.load = "{ model = 'closed', users = 3, think = '100s' }".into();
+        scene.length = Duration::from_secs(1_000);
+        scene.server.keep_alive = Some(keep_alive);
+        let played = scene.play();
+        (played.server.replies, played.connects, played.server.idle_closes)
+    };
+    assert_eq!(connections(Duration::MAX), (30, 3, 0));
+    assert_eq!(connections(Duration::from_secs(75)), (30, 30, 30), "each pause is longer");
+}
+
 /// An idle connection is closed the timeout after its reply, to the nanosecond: neither the reply's ACK nor a
 /// timer that has outlived its purpose makes the wait any longer.
 #[test]

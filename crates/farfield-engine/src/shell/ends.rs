@@ -2,10 +2,11 @@
 //! passes packets on between them.
 
 use super::forwarding::{Forwarded, Forwarding};
-use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, server_plans};
+use crate::plane::{EmulatedNetwork, EmulatedPlane};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::{ClientId, NetworkPlan, Router};
+use farfield_model::ServerPlan;
 use farfield_os::clock::Clock;
 use farfield_testbed::{Prefix, Testbed, TestbedError, TestbedSpec};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -64,12 +65,12 @@ pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
     insides: &[ProgramNamespace],
     testbeds: &[(u16, &Testbed)],
-    models: &[ModelServer],
+    models: &[(u16, Arc<ServerPlan>)],
     seed: Seed,
     work: impl FnOnce(&AtomicBool) -> R,
 ) -> (R, Forwarded) {
     let mut router = Router::new(Arc::clone(&network.plan), seed);
-    router.model_servers(server_plans(models));
+    router.model_servers(models.to_vec());
     let program = |inside: &ProgramNamespace| (Some(inside.address), inside.testbed.queues().remove(0));
     let programs = insides.iter().map(program).collect();
     let servers = testbeds.iter().map(|(number, testbed)| (*number, testbed.queues().remove(0))).collect();
