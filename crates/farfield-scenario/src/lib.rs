@@ -8,6 +8,7 @@
 
 mod activity;
 mod brought;
+mod capture;
 mod cross_traffic;
 mod document;
 mod elsewhere;

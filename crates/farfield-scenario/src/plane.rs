@@ -1,22 +1,18 @@
 //! The planes: clients, links and server of a scenario, checked and turned into the emulated and the
 //! simulated plane's input when the scenario is read.
 
+use super::capture::CaptureSpec;
 use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::named_server::NamedServer;
 use super::network::{Mac, NetworkSpec};
 use super::network_layout::LayoutBuilder;
 use super::server::{CpuOf, ServerSpec};
-use super::simulated::CaptureSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
 use farfield_emulator::Servers;
-use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
-use farfield_engine::observe;
-use farfield_engine::plane::{
-    BesideProgram, Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, SimulatedPlane,
-};
+use farfield_engine::plane::{BesideProgram, EmulatedNetwork, Plane, PlaneKind, SimulatedPlane};
 use farfield_http::http2::server::ServerSettings;
 use farfield_model::{ServerPlan, StreamedReply};
 use farfield_testbed::gateway::Device;
@@ -57,7 +53,7 @@ impl Scenario {
         match self.plane {
             PlaneKind::Sockets => {
                 self.check_sockets()?;
-                self.check_capture_of_sockets()?;
+                self.capture.as_ref().map_or(Ok(()), CaptureSpec::check_of_sockets)?;
                 self.check_ways()?;
                 Ok(Plane::Sockets(()))
             }
@@ -90,6 +86,7 @@ impl Scenario {
         self.check_scopes(&classes)?;
         let clients = laid.network.acting() as u32;
         self.check_clients_of_parts(clients)?;
+        let capture = self.capture.clone().unwrap_or_default();
         let network = EmulatedNetwork {
             plan: Arc::new(laid.network),
             nodes: laid.nodes,
@@ -103,8 +100,8 @@ impl Scenario {
             busy_poll: spec.busy_poll,
             // A shard that polls gains nothing by it, and the breaks that it would take make packets late.
             real_time: spec.real_time && !spec.busy_poll,
-            capture: self.captured(clients)?,
-            kernel_capture: self.captured_by_kernel()?,
+            capture: capture.of_network(clients)?,
+            kernel_capture: capture.by_server(self.plane, self.logs_keys())?,
         };
         let programs = self.programs(&spec, &network)?;
         let around = [laid.clients_v4, laid.clients_v6];
@@ -383,76 +380,6 @@ impl Scenario {
                  {nearest}"
             ),
         ))
-    }
-
-    /// The sockets plane has one capture, of all packets from and to the server.
-    fn check_capture_of_sockets(&self) -> Result<(), Mistake> {
-        let Some(spec) = &self.capture else { return Ok(()) };
-        let written = [
-            ("capture.clients", !spec.clients.is_empty()),
-            ("capture.filter", spec.filter.is_some()),
-            ("capture.kernel", spec.kernel),
-        ];
-        match written.into_iter().find(|(_, written)| *written) {
-            None => Ok(()),
-            Some((key, _)) => Err(Mistake::at(
-                key,
-                "the sockets plane has one capture, of all packets from and to the server: write `gateway = true`, and \
-                 remove this key",
-            )),
-        }
-    }
-
-    /// The capture of the sockets plane, if one is asked for.
-    pub(crate) fn capture_of_sockets(&self) -> Option<KernelCapture> {
-        self.capture.as_ref().filter(|spec| spec.gateway).map(|spec| self.kernel_capture(spec))
-    }
-
-    /// The capture by the kernel of the emulated plane's server.
-    fn captured_by_kernel(&self) -> Result<Option<KernelCapture>, Mistake> {
-        let Some(spec) = &self.capture else { return Ok(None) };
-        if self.plane == PlaneKind::Simulated {
-            let model =
-                "the simulated plane has a model in place of a server and its kernel; remove this key";
-            let written = [("capture.kernel", spec.kernel), ("capture.buffer", spec.buffer.is_some())];
-            if let Some((key, _)) = written.into_iter().find(|(_, written)| *written) {
-                return Err(Mistake::at(key, model));
-            }
-            if !spec.clients.is_empty() {
-                return Err(Mistake::at(
-                    "capture.clients",
-                    "the simulated plane captures packets at the gateway alone: write `gateway = true`, and remove this \
-                     key; `filter = { clients = [...] }` keeps those of some clients",
-                ));
-            }
-        }
-        Ok(spec.kernel.then(|| self.kernel_capture(spec)))
-    }
-
-    /// The capture of a kernel. Records of TLS are decrypted whole or not at all.
-    fn kernel_capture(&self, spec: &CaptureSpec) -> KernelCapture {
-        let decrypts = self.tls.as_ref().is_some_and(|tls| tls.key_log);
-        let snap = if decrypts { observe::SNAP_WHOLE } else { observe::SNAP };
-        KernelCapture { snap: spec.snap.unwrap_or(snap), buffer: spec.buffer.unwrap_or(observe::BUFFER) }
-    }
-
-    fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {
-        let Some(spec) = &self.capture else { return Ok(None) };
-        let filter = spec.filter.clone().unwrap_or_default();
-        for (key, list) in [("capture.clients", &spec.clients), ("capture.filter.clients", &filter.clients)] {
-            if let Some(none) = list.iter().find(|&&client| client >= clients) {
-                let last = clients - 1;
-                return Err(Mistake::at(key, format!("there is no client {none}; they are 0 to {last}")));
-            }
-        }
-        let plan = CapturePlan {
-            gateway: spec.gateway,
-            clients: spec.clients.clone(),
-            of_clients: filter.clients,
-            port: filter.port,
-        };
-        let nothing = !plan.gateway && plan.clients.is_empty();
-        Ok((!nothing).then(|| Capture { plan, snap: spec.snap.map(NonZeroU32::get) }))
     }
 }
 

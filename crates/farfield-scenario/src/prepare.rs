@@ -264,7 +264,8 @@ impl Scenario {
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
             Plane::Sockets(()) => {
-                let (sources, capture) = (self.sources(address), self.capture_of_sockets());
+                let capture = self.capture.as_ref().and_then(|spec| spec.of_sockets(self.logs_keys()));
+                let sources = self.sources(address);
                 let unix = self.connections.unix_socket.clone();
                 Plane::Sockets(SocketsPlane { target: address, peers: None, unix, sources, capture })
             }

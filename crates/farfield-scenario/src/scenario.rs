@@ -3,6 +3,7 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
+use crate::capture::CaptureSpec;
 use crate::elsewhere::ConnectTo;
 use crate::flow::FlowSpec;
 use crate::host::HostSpec;
@@ -12,7 +13,7 @@ use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
 use crate::note::Note;
 use crate::server::ServerSpec;
-use crate::simulated::{CaptureSpec, SimulatedSpec};
+use crate::simulated::SimulatedSpec;
 use crate::start_at::StartAt;
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};

@@ -1,4 +1,4 @@
-//! `[simulated]` and `[capture]`, as written: the server's model, and which packets are kept.
+//! `[simulated]`, as written: the server's model.
 
 use super::mistake::Mistake;
 use super::replies::ReplySpec;
@@ -198,55 +198,4 @@ impl SimulatedTlsSpec {
             resumed: self.resumed_handshake,
         })
     }
-}
-
-/// `[capture]`: packets kept in `capture.pcapng`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct CaptureSpec {
-    /// All packets between the clients and the server: on a plane with a network at its gateway, on the
-    /// sockets plane at this machine's interface towards the server, by the kernel.
-    pub gateway: bool,
-    /// On the emulated plane, all packets at the gateway's interface, as the server's kernel sees them, in
-    /// `capture-kernel.pcapng`.
-    pub kernel: bool,
-    /// Clients whose packets are seen at their own interface, by number from 0.
-    pub clients: Vec<u32>,
-    /// Bytes kept of each packet; if absent, all of packets of emulated clients, and 2048 of those that the
-    /// kernel captures.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub snap: Option<NonZeroU32>,
-    /// Size of the buffer between the kernel and the thread that writes what it captures; 32 MiB if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Bytes>,
-    /// Packets that are kept; all if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter: Option<FilterSpec>,
-    /// Samples are compared with the packets when the run has ended.
-    pub verify: bool,
-}
-
-impl Default for CaptureSpec {
-    fn default() -> CaptureSpec {
-        CaptureSpec {
-            gateway: false,
-            kernel: false,
-            clients: Vec::new(),
-            snap: None,
-            buffer: None,
-            filter: None,
-            verify: true,
-        }
-    }
-}
-
-/// `[capture.filter]`: a packet is kept if it fits every key that is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct FilterSpec {
-    /// Clients whose packets are kept.
-    pub clients: Vec<u32>,
-    /// TCP port that packets come from or go to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
 }

@@ -147,6 +147,11 @@ impl Scenario {
         is_built_in && self.origin.as_ref().is_some_and(OriginConfig::is_secure)
     }
 
+    /// True if the secrets of TLS sessions are kept, by which captured records are decrypted.
+    pub fn logs_keys(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.key_log)
+    }
+
     /// TLS of the simulated plane: what its users offer, and what the model of a server has.
     pub(crate) fn model_tls(&self) -> Result<Option<ModelTls>, Mistake> {
         let Some(server) = self.simulated.as_ref().and_then(|model| model.tls.as_ref()) else {

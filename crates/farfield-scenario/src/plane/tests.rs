@@ -384,7 +384,7 @@ fn mistakes_are_reported_with_line_and_key() {
 #[test]
 fn captures_by_the_kernel_have_defaults_of_their_own() {
     let plan = plan("[capture]\ngateway = true").expect("the sockets plane captures");
-    let capture = plan.scenario.capture_of_sockets().expect("a capture");
+    let capture = plan.scenario.capture.and_then(|spec| spec.of_sockets(false)).expect("a capture");
     assert_eq!((capture.snap.get(), capture.buffer.0), (2048, 32 << 20));
     let network = network("[capture]\nkernel = true\nsnap = 100\nbuffer = '1MiB'");
     let kernel = network.kernel_capture.expect("a capture");

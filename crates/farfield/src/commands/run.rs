@@ -200,7 +200,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<CompletedRun, Problem> {
     let kept = inputs.keep(&scenario, &created)?;
     let verifies = scenario.capture.as_ref().is_some_and(|capture| capture.verify);
     let results = created.clone();
-    let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
+    let logs_keys = scenario.logs_keys();
     run.settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
     run.settings.start_source = watch.member.clone().map(|member| member as Arc<dyn StartSource>);
     let mut progress = Progress::begin(watch, &run, &directory, &stop)?;
