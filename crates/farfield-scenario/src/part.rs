@@ -3,7 +3,6 @@
 use crate::mistake::Mistake;
 use crate::scenario::{OutputSpec, Scenario};
 use farfield_base::{Duration, Part};
-use farfield_emulator::layout::nearest_multiple;
 use farfield_engine::PlaneKind;
 use farfield_traffic::session::SessionSpec;
 use std::num::NonZeroU32;
@@ -87,19 +86,6 @@ impl Scenario {
             PlaneKind::Simulated => self.check_simulated_part(),
             PlaneKind::Sockets => Ok(()),
         }
-    }
-
-    /// Checks that no client is of two parts.
-    pub(crate) fn check_clients_of_parts(&self, clients: u32) -> Result<(), Mistake> {
-        let of = self.run.part.of();
-        if clients.is_multiple_of(of) {
-            return Ok(());
-        }
-        let sentence = format!(
-            "{clients} clients cannot be dealt out over {of} parts; write a multiple of {of}, such as {}",
-            nearest_multiple(clients, of)
-        );
-        Err(Mistake::at("network.clients", sentence))
     }
 
     /// Clients of several parts share no link in virtual time either.

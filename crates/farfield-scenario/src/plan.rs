@@ -14,16 +14,16 @@ use crate::overlay::Overlay;
 use crate::plane::PlannedPlane;
 use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
-use farfield_base::{Duration, Window};
+use farfield_base::Duration;
 use farfield_engine::plane::BesideProgram;
 use farfield_engine::{Plane, PlaneKind, RunDirectory};
 use farfield_monitor::MonitorSettings;
 use farfield_testbed::live::{LiveError, Location};
-use farfield_traffic::RequestSetSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::site::Site;
+use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{EventPolicy, EventsBy, Policy};
 use std::path::Path;
 
@@ -224,7 +224,9 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
     }
     scenario.name_hosts();
     scenario.make_whole();
-    scenario.measure_stages(document);
+    if let Some(stages) = scenario.stages_last() {
+        scenario.run.measure_stages(stages, document);
+    }
     scenario.play_recording(document);
     let timeout = Policy::request_timeout_for(scenario.run.duration);
     scenario.connections.request_timeout.get_or_insert(timeout);
@@ -235,7 +237,8 @@ impl Parts {
     /// The parts that `scenario` describes; its files come from `load_file`. With `once` a session runs
     /// once, without think times.
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
-        scenario.check_measured_part()?;
+        let sessions_arrive = scenario.loads().any(LoadSpec::has_sessions);
+        scenario.run.check(scenario.plane, scenario.stages_last(), sessions_arrive)?;
         scenario.check_events()?;
         scenario.check_part()?;
         scenario.check_flows()?;
@@ -279,42 +282,6 @@ impl PlannedFlow {
 }
 
 impl Scenario {
-    /// Checks that there is a measured part.
-    fn check_measured_part(&self) -> Result<(), Mistake> {
-        let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
-        let stages = self.stages_last();
-        if let Some(stages) = stages.filter(|stages| *stages <= self.run.warm_up) {
-            let message = format!("the stages are over after {stages}: write a shorter warm-up, or none");
-            return Err(Mistake::at("run.warm-up", message));
-        }
-        if self.run.duration.is_zero() {
-            return Err(Mistake::at("run.duration", nothing));
-        }
-        self.check_cool_down(stages.is_some())?;
-        self.check_set_aside()
-    }
-
-    /// Checks that a load that goes on after the measured part has an end that is known, and no other.
-    fn check_cool_down(&self, has_stages: bool) -> Result<(), Mistake> {
-        let by_count = self.run.requests.is_some() || self.run.sessions.is_some();
-        let other = [
-            (by_count, "a number of requests or sessions"),
-            (has_stages, "its stages"),
-            (self.run.set_aside, "seconds that are set aside"),
-            (
-                self.flows().iter().any(|flow| flow.scenario.load.has_sessions()),
-                "sessions that arrive by themselves, which `finish-sessions` lets go on",
-            ),
-        ];
-        match other.into_iter().find(|(is_given, _)| *is_given) {
-            Some((_, other)) if !self.run.cool_down.is_zero() => {
-                let message = format!("the load ends by {other}; leave out one of both");
-                Err(Mistake::at("run.cool-down", message))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Checks that users can see something of streams before they leave, and that they are looked for.
     fn check_events(&self) -> Result<(), Mistake> {
         let EventPolicy { by, stall, leave_after, leave_at } = self.events;
@@ -336,39 +303,6 @@ impl Scenario {
         }
     }
 
-    /// Checks what is asked for about seconds that are set aside.
-    fn check_set_aside(&self) -> Result<(), Mistake> {
-        let run = &self.run;
-        let shorter = run.duration_max.filter(|longest| *longest < run.duration);
-        if let (true, Some(longest)) = (run.set_aside, shorter) {
-            let message = format!(
-                "the longest measured part, {longest}, is shorter than run.duration, {}",
-                run.duration
-            );
-            return Err(Mistake::at("run.duration-max", message));
-        }
-        if !run.set_aside {
-            let alone = "it is for `run.set-aside = true`, without which run.duration is the whole of the measured part";
-            return run.duration_max.map_or(Ok(()), |_| Err(Mistake::at("run.duration-max", alone)));
-        }
-        if self.stages_last().is_some() {
-            let message = "seconds are set aside of a load that stays the same, and as much longer is measured: stages of \
-                           load.stages begin and end when they do";
-            return Err(Mistake::at("run.set-aside", message));
-        }
-        if run.requests.is_some() || run.sessions.is_some() {
-            let message = "a run that ends by a number of requests or sessions cannot last as much longer as is set aside: \
-                           give it a run.duration alone";
-            return Err(Mistake::at("run.set-aside", message));
-        }
-        if self.plane == PlaneKind::Emulated {
-            let message = "seconds are set aside on the sockets plane alone: in an emulated network a disturbance goes on in \
-                           the clients' TCP, and the verdict says what was disturbed";
-            return Err(Mistake::at("run.set-aside", message));
-        }
-        Ok(())
-    }
-
     /// Decides who asks for the sessions of a recording, where the document leaves it open.
     fn play_recording(&mut self, document: &Document) {
         if let Some(replay) = self.session.as_mut().and_then(|session| session.replay.as_mut()) {
@@ -376,18 +310,6 @@ impl Scenario {
         }
         for replay in self.flow.iter_mut().filter_map(|flow| flow.session.as_mut()?.replay.as_mut()) {
             replay.in_turn.get_or_insert(true);
-        }
-    }
-
-    /// Measures all stages of a load that has some, but for the warm-up and the length that the document has.
-    fn measure_stages(&mut self, document: &Document) {
-        let Some(stages) = self.stages_last() else { return };
-        if !document.contains_below("run", "warm-up") {
-            self.run.warm_up = Duration::ZERO;
-        }
-        // A number of requests or sessions brings a length that stands for none.
-        if !document.contains_below("run", "duration") || self.run.duration == Window::BY_COUNT {
-            self.run.duration = stages - self.run.warm_up;
         }
     }
 

@@ -85,7 +85,7 @@ impl Scenario {
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
         self.check_scopes(&classes)?;
         let clients = laid.network.acting() as u32;
-        self.check_clients_of_parts(clients)?;
+        self.run.check_clients_of_parts(clients)?;
         let capture = self.capture.clone().unwrap_or_default();
         let network = EmulatedNetwork {
             plan: Arc::new(laid.network),

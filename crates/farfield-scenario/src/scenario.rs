@@ -12,12 +12,12 @@ use crate::inputs::hex;
 use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
 use crate::note::Note;
+use crate::run::RunSpec;
 use crate::server::ServerSpec;
 use crate::simulated::SimulatedSpec;
-use crate::start_at::StartAt;
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
-use farfield_base::{Bytes, Duration, Part, Window};
+use farfield_base::Bytes;
 use farfield_engine::{PlaneKind, SourceAddresses};
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
@@ -26,7 +26,7 @@ use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{EventPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// A scenario as written.
@@ -109,83 +109,6 @@ pub struct Scenario {
 /// The tables that are about clients on a network, or about a server before them.
 pub(crate) const OF_A_NETWORK: [&str; 3] = ["network", "server", "simulated"];
 
-/// `[run]`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct RunSpec {
-    /// Time before measuring begins.
-    pub warm_up: Duration,
-    /// Length of the measured part.
-    pub duration: Duration,
-    /// Time for which the load goes on after the measured part.
-    #[serde(skip_serializing_if = "is_none")]
-    pub cool_down: Duration,
-    /// Time for replies after the load has ended.
-    pub drain: Duration,
-    /// Requests after which no more are begun.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests: Option<NonZeroU64>,
-    /// Sessions after which no more are begun; the run ends with the last of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<NonZeroU64>,
-    /// Time for sessions that are open at the end of the measured part.
-    pub finish_sessions: Duration,
-    /// The outcome of requests that are still open after the drain.
-    pub unfinished: Unfinished,
-    /// Seconds in which the machine was disturbed are set aside, and as much longer is measured.
-    #[serde(skip_serializing_if = "is_false")]
-    pub set_aside: bool,
-    /// Longest measured part with what is set aside. Absent: twice its length.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_max: Option<Duration>,
-    /// Part of the run that this process makes, such as 2/3.
-    #[serde(skip_serializing_if = "is_whole")]
-    pub part: Part,
-    /// Wall-clock time at which the run starts, in RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start_at: Option<StartAt>,
-}
-
-fn is_whole(part: &Part) -> bool {
-    part.is_whole()
-}
-
-fn is_none(time: &Duration) -> bool {
-    time.is_zero()
-}
-
-fn is_false(own: &bool) -> bool {
-    !own
-}
-
-impl RunSpec {
-    /// Longest measured part, with the seconds that are set aside.
-    pub(crate) fn longest(&self) -> Duration {
-        self.duration_max.unwrap_or_else(|| self.duration.times(2))
-    }
-
-    /// Length of the measured part as the run has it. One that was asked for without a number of requests or
-    /// sessions, and that is as long as [what stands for none](Window::BY_COUNT), is a nanosecond longer.
-    pub(crate) fn measured_part(&self) -> Duration {
-        let ends_by_count = self.requests.is_some() || self.sessions.is_some();
-        match self.duration {
-            Window::BY_COUNT if !ends_by_count => Window::BY_COUNT + Duration::from_ns(1),
-            asked => asked,
-        }
-    }
-}
-
-/// The outcome of requests that are still open when the run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unfinished {
-    /// Errors, whose response time is longer than the time they had been open.
-    #[default]
-    Error,
-    /// Ignored: they are counted among the outcomes alone.
-    Ignore,
-}
-
 /// `[sockets]`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -255,25 +178,6 @@ impl Default for Scenario {
     }
 }
 
-impl Default for RunSpec {
-    fn default() -> RunSpec {
-        RunSpec {
-            warm_up: Duration::from_secs(1),
-            duration: Duration::from_secs(10),
-            cool_down: Duration::ZERO,
-            drain: Duration::from_secs(5),
-            requests: None,
-            sessions: None,
-            finish_sessions: Duration::ZERO,
-            unfinished: Unfinished::default(),
-            set_aside: false,
-            duration_max: None,
-            part: Part::WHOLE,
-            start_at: None,
-        }
-    }
-}
-
 impl Default for OutputSpec {
     fn default() -> OutputSpec {
         OutputSpec { directory: None, samples: Samples::default(), disk_budget: Bytes(4 << 30), report: true }
@@ -289,23 +193,5 @@ impl Scenario {
     /// The SHA-256 of that text without the note, in hexadecimal: the same as long as the scenario is.
     pub fn digest(&self) -> String {
         hex(&Sha256::digest(Scenario { note: None, ..self.clone() }.to_toml()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use farfield_base::Instant;
-
-    #[test]
-    fn a_load_of_a_day_ends_with_its_time() {
-        let ends_by_count = |requests: Option<u64>, duration| {
-            let run =
-                RunSpec { requests: requests.and_then(NonZeroU64::new), duration, ..RunSpec::default() };
-            let measure_from = Instant::ZERO;
-            Window { measure_from, measure_to: measure_from + run.measured_part() }.ends_by_count()
-        };
-        assert!(ends_by_count(Some(9), Window::BY_COUNT));
-        assert!(!ends_by_count(Some(9), Duration::from_secs(9)) && !ends_by_count(None, Window::BY_COUNT));
     }
 }
