@@ -28,12 +28,11 @@ impl Scenario {
         let mut models = Vec::new();
         for (nth, server) in spec.server.iter().enumerate() {
             let Some(model) = &server.model else { continue };
-            let of_model = Scenario { simulated: Some(model.clone()), ..self.clone() };
-            let plan = of_model.server_plan(load, site).map_err(|mistake| {
+            let (plan, _) = self.server_plan(model, load, site).map_err(|mistake| {
                 let key = mistake.key.replacen("simulated", &format!("network.server[{nth}].model"), 1);
                 Mistake { key, ..mistake }
             })?;
-            models.push((nth as u16 + 1, plan.into()));
+            models.push((nth as u16 + 1, plan));
         }
         Ok(models)
     }

@@ -8,18 +8,20 @@ use super::named_server::NamedServer;
 use super::network::{Mac, NetworkSpec};
 use super::network_layout::LayoutBuilder;
 use super::server::{CpuOf, ServerSpec};
+use super::simulated::SimulatedSpec;
 use super::{OF_A_NETWORK, Scenario, Url};
 use farfield_base::Duration;
+use farfield_base::random::Seed;
 use farfield_emulator::Servers;
 use farfield_emulator::layout::{Block, nearest_multiple};
 use farfield_engine::plane::{BesideProgram, EmulatedNetwork, Plane, PlaneKind, SimulatedPlane};
-use farfield_http::http2::server::ServerSettings;
-use farfield_model::{ServerPlan, StreamedReply};
+use farfield_http::tls::model::Offer;
+use farfield_model::ServerPlan;
 use farfield_testbed::gateway::Device;
 use farfield_testbed::live::Location;
+use farfield_traffic::LoadSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
-use farfield_traffic::{DistributionSpec, LoadSpec};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -62,13 +64,15 @@ impl Scenario {
                 let spec = self.network.clone().unwrap_or_default();
                 laid_out.models = self.model_servers(&spec, load, site)?;
                 // Unused on this plane, but checked.
-                self.fixed_replies(load)?;
+                if let Some(model) = &self.simulated {
+                    model.fixed_replies(Seed(self.seed), load)?;
+                }
                 Ok(Plane::Emulated(Box::new(laid_out)))
             }
             PlaneKind::Simulated => {
                 let LaidOut { network, .. } = self.network(load)?;
-                let server = self.server_plan(load, site)?.into();
-                let offer = self.model_tls()?.map(|tls| tls.offer);
+                let model = self.simulated.clone().unwrap_or_default();
+                let (server, offer) = self.server_plan(&model, load, site)?;
                 Ok(Plane::Simulated(Box::new(SimulatedPlane { network, server, offer })))
             }
         }
@@ -108,44 +112,16 @@ impl Scenario {
         Ok(LaidOut { network, around, programs, models: Vec::new() })
     }
 
-    /// The model of a server.
+    /// The plan of the model of a server, and its clients' offer of TLS, if it has some.
     pub(crate) fn server_plan(
         &self,
+        model: &SimulatedSpec,
         load: &mut Load<'_>,
         site: Option<&Site>,
-    ) -> Result<ServerPlan, Mistake> {
-        let objects = self.known_objects(load, site)?.into();
-        let spec = self.simulated.clone().unwrap_or_default();
-        let mut resolve = |key: &str, times: &DistributionSpec| {
-            times.resolve(load).map_err(|error| Mistake::in_file(format!("simulated.{key}"), &error))
-        };
-        Ok(ServerPlan {
-            workers: spec.workers(),
-            objects,
-            service: resolve("service-time", &spec.service_time)?,
-            accept_queue: spec.backlog.get(),
-            keep_alive: match spec.keep_alive_timeout {
-                None => Some(Duration::MAX),
-                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
-            },
-            linger: spec.linger,
-            reply: resolve("reply-size", &spec.reply_size.0)?,
-            events: match &spec.events {
-                Some(events) => {
-                    let gap = resolve("events.gap", &events.gap)?;
-                    if gap.mean() <= 0.0 {
-                        let sentence =
-                            "events without any time between them are no stream; write gap = \"20ms\"";
-                        return Err(Mistake::at("simulated.events.gap", sentence));
-                    }
-                    Some(StreamedReply { count: events.count, gap })
-                }
-                None => None,
-            },
-            streams: ServerSettings { streams_max: spec.streams.get(), ..ServerSettings::default() },
-            tls: self.model_tls()?.map(|tls| tls.terms),
-            ..ServerPlan::events(spec.workers)
-        })
+    ) -> Result<(Arc<ServerPlan>, Option<Arc<Offer>>), Mistake> {
+        let plan = model.plan(Seed(self.seed), site, load)?;
+        let (offer, terms) = self.model_tls(model)?.unzip();
+        Ok((Arc::new(ServerPlan { tls: terms, ..plan }), offer))
     }
 
     /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may

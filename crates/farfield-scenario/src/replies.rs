@@ -7,6 +7,7 @@
 
 use super::Scenario;
 use super::mistake::Mistake;
+use super::simulated::SimulatedSpec;
 use farfield_base::random::{Purpose, Seed};
 use farfield_engine::PlaneKind;
 use farfield_model::FixedReply;
@@ -68,12 +69,11 @@ impl From<FinalStatus> for u16 {
 /// A path, the method that is answered there (any if absent), and the reply.
 pub type Replied = (String, Option<String>, FixedReply);
 
-impl Scenario {
-    /// The fixed replies of the model of a server; bodies are read through `load`.
-    pub fn fixed_replies(&self, load: &mut Load<'_>) -> Result<Vec<Replied>, Mistake> {
-        let specs = self.replies();
-        let mut replies: Vec<Replied> = Vec::with_capacity(specs.len());
-        for (number, spec) in specs.iter().enumerate() {
+impl SimulatedSpec {
+    /// The fixed replies of the model of a server; bodies are read through `load`, or random by `seed`.
+    pub(crate) fn fixed_replies(&self, seed: Seed, load: &mut Load<'_>) -> Result<Vec<Replied>, Mistake> {
+        let mut replies: Vec<Replied> = Vec::with_capacity(self.reply.len());
+        for (number, spec) in self.reply.iter().enumerate() {
             let key = |part: &str| format!("simulated.reply[{number}].{part}");
             let method = spec.method.as_ref().map(|verb| verb.method().to_string());
             if replies.iter().any(|(path, own, _)| path == spec.path.as_str() && *own == method) {
@@ -84,7 +84,7 @@ impl Scenario {
                 let sentence = "the model itself says what becomes of the connection; leave it out";
                 return Err(Mistake::at(key(&format!("headers.{name}")), sentence));
             }
-            let stream = Seed(self.seed).stream(Purpose::Server, u64::MAX - number as u64);
+            let stream = seed.stream(Purpose::Server, u64::MAX - number as u64);
             let body = spec.body.as_ref().map(|body| body.resolve(load, stream)).transpose();
             let body = body.map_err(|error| Mistake::at(key("body"), error))?.unwrap_or_default();
             let fields = spec.headers.fields().iter();
@@ -94,7 +94,9 @@ impl Scenario {
         }
         Ok(replies)
     }
+}
 
+impl Scenario {
     fn replies(&self) -> &[ReplySpec] {
         self.simulated.as_ref().map_or(&[], |simulated| &simulated.reply)
     }

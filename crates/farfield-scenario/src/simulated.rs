@@ -1,13 +1,16 @@
-//! `[simulated]`, as written: the server's model.
+//! `[simulated]`: the model of a server, as written, and the plan that it comes to.
 
 use super::mistake::Mistake;
 use super::replies::ReplySpec;
 use super::tls::{GroupName, TlsVersion};
+use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration};
 use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{CERTIFICATE_BYTES_MAX, CERTIFICATE_BYTES_MIN, Terms};
-use farfield_model::Workers;
+use farfield_model::{ObjectCost, Objects, ServerPlan, StreamedReply, Workers};
 use farfield_traffic::distribution::TimesSpec;
+use farfield_traffic::file::Load;
+use farfield_traffic::site::{Object, Site};
 use farfield_traffic::{Amount, Dimension, DistributionSpec};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -73,6 +76,59 @@ impl SimulatedSpec {
             Holding::Request => Workers::Events(self.workers),
             Holding::Connection => Workers::Processes(self.workers),
         }
+    }
+
+    /// The plan of the server, without TLS, which knows the requested `site`. Files come from `load`, and
+    /// bodies of random bytes from `seed`.
+    pub(crate) fn plan(
+        &self,
+        seed: Seed,
+        site: Option<&Site>,
+        load: &mut Load<'_>,
+    ) -> Result<ServerPlan, Mistake> {
+        let objects = self.objects(seed, site, load)?.into();
+        let mut resolve = |key: &str, times: &DistributionSpec| {
+            times.resolve(load).map_err(|error| Mistake::in_file(format!("simulated.{key}"), &error))
+        };
+        Ok(ServerPlan {
+            workers: self.workers(),
+            objects,
+            service: resolve("service-time", &self.service_time)?,
+            accept_queue: self.backlog.get(),
+            keep_alive: match self.keep_alive_timeout {
+                None => Some(Duration::MAX),
+                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+            },
+            linger: self.linger,
+            reply: resolve("reply-size", &self.reply_size.0)?,
+            events: match &self.events {
+                Some(events) => {
+                    let gap = resolve("events.gap", &events.gap)?;
+                    if gap.mean() <= 0.0 {
+                        let sentence =
+                            "events without any time between them are no stream; write gap = \"20ms\"";
+                        return Err(Mistake::at("simulated.events.gap", sentence));
+                    }
+                    Some(StreamedReply { count: events.count, gap })
+                }
+                None => None,
+            },
+            streams: ServerSettings { streams_max: self.streams.get(), ..ServerSettings::default() },
+            ..ServerPlan::events(self.workers)
+        })
+    }
+
+    /// Objects and replies that the server knows: those of `site`, and the fixed ones.
+    fn objects(&self, seed: Seed, site: Option<&Site>, load: &mut Load<'_>) -> Result<Objects, Mistake> {
+        let known = |object: &Object| {
+            let known = ObjectCost { size: object.size.0, cost: object.cost };
+            (object.path.as_str().into(), known)
+        };
+        let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();
+        for (path, method, reply) in self.fixed_replies(seed, load)? {
+            objects.add_reply(&path, method.as_deref(), &reply);
+        }
+        Ok(objects)
     }
 
     /// Refuses HTTP/3 before a server that cannot speak it.

@@ -1,5 +1,4 @@
-//! The site that a scenario requests, where farfield itself serves it: the built-in server has it as files,
-//! the model of a server knows the sizes and costs of its objects.
+//! The site that a scenario requests, and the built-in server, which has it as files.
 
 use super::Scenario;
 use super::mistake::Mistake;
@@ -7,10 +6,9 @@ use crate::ScenarioError;
 use crate::site_folder;
 use farfield_engine::PlaneKind;
 use farfield_files::{TempDir, temporary_folder};
-use farfield_model::{ObjectCost, Objects};
 use farfield_origin::OriginConfig;
 use farfield_traffic::file::Load;
-use farfield_traffic::site::{Object, Site};
+use farfield_traffic::site::Site;
 
 /// Settings and files of the built-in server.
 pub struct BuiltIn {
@@ -51,18 +49,5 @@ impl Scenario {
     /// True if the scenario says how to start a server, or which one runs.
     pub fn is_started(&self) -> bool {
         self.server.as_ref().is_some_and(|server| server.command.is_some() || server.location().is_some())
-    }
-
-    /// Objects and replies that the model of a server knows: those of `site`, and the fixed ones.
-    pub fn known_objects(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Objects, Mistake> {
-        let known = |object: &Object| {
-            let known = ObjectCost { size: object.size.0, cost: object.cost };
-            (object.path.as_str().into(), known)
-        };
-        let mut objects: Objects = site.iter().flat_map(|site| site.objects().iter().map(known)).collect();
-        for (path, method, reply) in self.fixed_replies(load)? {
-            objects.add_reply(&path, method.as_deref(), &reply);
-        }
-        Ok(objects)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::mistake::Mistake;
 use super::prepare::BUILT_IN_NAME;
+use super::simulated::SimulatedSpec;
 use super::{Scenario, ScenarioError};
 use farfield_engine::{PlaneKind, tls as machine};
 use farfield_http::tls::model::{Offer, Terms};
@@ -109,6 +110,9 @@ impl Default for TlsSpec {
     }
 }
 
+/// TLS without cryptography: the clients' offer, and the terms of the server.
+type ModelTls = (Arc<Offer>, Arc<Terms>);
+
 /// The TLS of a run, as far as the scenario says it: the system's roots are still to be read.
 #[derive(Debug)]
 pub(crate) struct PlannedTls {
@@ -121,14 +125,6 @@ pub(crate) struct PlannedTls {
     resumption: bool,
     early_data: bool,
     alpn: Alpn,
-}
-
-/// TLS without cryptography, as models of servers have it.
-pub(crate) struct ModelTls {
-    /// The clients' offer.
-    pub offer: Arc<Offer>,
-    /// The server's capabilities, and the cost of its handshakes.
-    pub terms: Arc<Terms>,
 }
 
 impl Scenario {
@@ -152,11 +148,9 @@ impl Scenario {
         self.tls.as_ref().is_some_and(|tls| tls.key_log)
     }
 
-    /// TLS of the simulated plane: what its users offer, and what the model of a server has.
-    pub(crate) fn model_tls(&self) -> Result<Option<ModelTls>, Mistake> {
-        let Some(server) = self.simulated.as_ref().and_then(|model| model.tls.as_ref()) else {
-            return Ok(None);
-        };
+    /// TLS without cryptography: what users offer to the `model` of a server, and what it has.
+    pub(crate) fn model_tls(&self, model: &SimulatedSpec) -> Result<Option<ModelTls>, Mistake> {
+        let Some(server) = &model.tls else { return Ok(None) };
         let spec = self.tls.clone().unwrap_or_default();
         let name = spec.server_name.clone().unwrap_or_else(|| BUILT_IN_NAME.to_owned());
         let is_name = name.parse::<std::net::IpAddr>().is_err();
@@ -172,7 +166,7 @@ impl Scenario {
             return Err(Mistake::at("tls.versions", SettingsError::Versions));
         }
         let terms = server.terms(offer.early_data)?;
-        Ok(Some(ModelTls { offer: offer.into(), terms: terms.into() }))
+        Ok(Some((offer.into(), terms.into())))
     }
 
     /// The TLS of the run, if its scheme is https and it has cryptography; the CA's file comes from `load`.
