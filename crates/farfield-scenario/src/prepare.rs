@@ -30,13 +30,12 @@ use farfield_measure::VerdictLimits;
 use farfield_measure::paths::PathNames;
 use farfield_monitor::MonitorSettings;
 use farfield_origin::{Origin, OriginConfig};
-use farfield_os::processors;
 use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
 use farfield_user::{Flow, Itinerary, LoadEnd, UserSettings};
 use servers::{LocatedServer, warning_of_capture};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -265,8 +264,12 @@ impl Scenario {
         Ok(match plane {
             Plane::Sockets(()) => {
                 let capture = self.capture.as_ref().and_then(|spec| spec.of_sockets(self.logs_keys()));
-                let sources = self.sources(address);
                 let unix = self.connections.unix_socket.clone();
+                let sources = match &unix {
+                    // Nobody has an address there.
+                    Some(_) => SourceAddresses::default(),
+                    None => self.sockets.fill_in_sources(address.ip()),
+                };
                 Plane::Sockets(SocketsPlane { target: address, peers: None, unix, sources, capture })
             }
             Plane::Emulated(laid_out) => {
@@ -310,32 +313,9 @@ impl Scenario {
         address: SocketAddr,
     ) -> Result<(NonZeroU32, Vec<usize>), ScenarioError> {
         match plane {
-            Plane::Sockets(_) => self.workers_of_sockets(address),
+            Plane::Sockets(_) => self.sockets.fill_in_workers(address.ip()),
             Plane::Emulated(emulated) => Ok(of_network(&emulated.network)),
             Plane::Simulated(simulated) => Ok(of_network(&simulated.network)),
-        }
-    }
-
-    /// Workers and processors of the sockets plane.
-    fn workers_of_sockets(&mut self, address: SocketAddr) -> Result<(NonZeroU32, Vec<usize>), ScenarioError> {
-        let workers = match self.sockets.workers {
-            Some(workers) => workers,
-            None => default_workers(&self.sockets.processors, address.ip().is_loopback())?,
-        };
-        self.sockets.workers = Some(workers);
-        Ok((workers, self.sockets.processors.clone()))
-    }
-
-    /// Addresses that clients of the sockets plane connect from.
-    fn sources(&mut self, address: SocketAddr) -> SourceAddresses {
-        let usual = || match address.ip() {
-            IpAddr::V4(v4) if v4.is_loopback() => SourceAddresses::loopback(),
-            _ => SourceAddresses::default(),
-        };
-        match self.connections.unix_socket {
-            // Nobody has an address there.
-            Some(_) => SourceAddresses::default(),
-            None => self.sockets.sources.get_or_insert_with(usual).clone(),
         }
     }
 
@@ -354,17 +334,12 @@ impl Scenario {
             _ => farfield_testbed::reach::probe(address),
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
-        if let Some(foreign) = self.sockets.sources.as_ref().and_then(SourceAddresses::foreign) {
-            return Err(ScenarioError::unavailable(format!(
-                "sockets.sources (--source): {foreign} is no address of this machine; name one that `ip address` shows, or \
-                 add it there (`ip address add`)"
-            )));
-        }
+        self.sockets.check_sources()?;
         let timeout = flows.iter().filter_map(|flow| flow.load.attempt_timeout()).min();
         let timeout = timeout.or(self.connections.abandon_after);
         let mut warnings = self.unused();
         let urls = self.target.iter().chain(self.host.iter().map(|host| &host.url));
-        let unmatched: Vec<_> = urls.map(|url| self.unmatched(url)).collect();
+        let unmatched: Vec<_> = urls.map(|url| self.sockets.unmatched(url)).collect();
         if unmatched.iter().all(Option::is_some) {
             warnings.extend(unmatched.into_iter().next().flatten());
         }
@@ -430,15 +405,4 @@ fn farthest(plane: &PreparedPlane) -> Duration {
         Plane::Emulated(emulated) => emulated.network.round_trips.largest,
         Plane::Simulated(simulated) => simulated.network.round_trips.largest,
     }
-}
-
-/// Half of the processors for a server on this machine, which needs the others; else all of them.
-fn default_workers(processors: &[usize], local: bool) -> Result<NonZeroU32, ScenarioError> {
-    let unknown =
-        |error| ScenarioError::unavailable(format!("cannot read which processors there are: {error}"));
-    let own = match processors.len() {
-        0 => processors::allowed().map_err(unknown)?.len() / if local { 2 } else { 1 },
-        own => own,
-    };
-    Ok(NonZeroU32::new(own as u32).unwrap_or(NonZeroU32::MIN))
 }

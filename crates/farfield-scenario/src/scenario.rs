@@ -4,7 +4,6 @@
 //! [`RunPlan`](crate::RunPlan).
 
 use crate::capture::CaptureSpec;
-use crate::elsewhere::ConnectTo;
 use crate::flow::FlowSpec;
 use crate::host::HostSpec;
 use crate::http::HttpVersion;
@@ -15,10 +14,11 @@ use crate::note::Note;
 use crate::run::RunSpec;
 use crate::server::ServerSpec;
 use crate::simulated::SimulatedSpec;
+use crate::sockets::SocketsSpec;
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
 use farfield_base::Bytes;
-use farfield_engine::{PlaneKind, SourceAddresses};
+use farfield_engine::PlaneKind;
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
 use farfield_traffic::session::SessionSpec;
@@ -26,7 +26,6 @@ use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{EventPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// A scenario as written.
@@ -108,24 +107,6 @@ pub struct Scenario {
 
 /// The tables that are about clients on a network, or about a server before them.
 pub(crate) const OF_A_NETWORK: [&str; 3] = ["network", "server", "simulated"];
-
-/// `[sockets]`
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct SocketsSpec {
-    /// Addresses that clients connect from, in turn. Absent: the whole of 127.0.0.0/8 if the target is
-    /// there, and else the kernel's choice. An empty list is the kernel's choice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sources: Option<SourceAddresses>,
-    /// Ends that connections go to instead of the target's host and port.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub connect_to: Vec<ConnectTo>,
-    /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workers: Option<NonZeroU32>,
-    /// The processors that farfield keeps to; all it may use if empty.
-    pub processors: Vec<usize>,
-}
 
 /// `[output]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -127,18 +127,6 @@ impl Scenario {
         }
     }
 
-    /// The sentence about rules of `connect-to` of which none is about `target`, so that none does anything.
-    pub(crate) fn unmatched(&self, target: &Url) -> Option<String> {
-        let (host, port) = (target.host(), target.port());
-        let rules = &self.sockets.connect_to;
-        (!rules.is_empty() && !ConnectTo::is_about(rules, host, port)).then(|| {
-            format!(
-                "no rule of sockets.connect-to (`--connect-to`, `--resolve`) is about {host}:{port}, where the target is: \
-                 connections go there as without them"
-            )
-        })
-    }
-
     /// The addresses of `host` that connections go to, where they are not the first alone: `all` of them, in
     /// order.
     pub(crate) fn peers(&self, host: &str, all: &[SocketAddr]) -> Option<Arc<PeerBook>> {

@@ -96,7 +96,7 @@ impl Scenario {
     fn looked_up(&self, url: &Url) -> Result<AskedAt, ScenarioError> {
         let speaks_datagrams = self.http == HttpVersion::Http3;
         let (host, port) = self.connects_to(url);
-        let unmatched = self.unmatched(url).map_or_else(String::new, |words| format!("; {words}"));
+        let unmatched = self.sockets.unmatched(url).map_or_else(String::new, |words| format!("; {words}"));
         let found = reach::look_up(&host, port, speaks_datagrams)
             .map_err(|error| ScenarioError::unavailable(format!("{error}{unmatched}")))?;
         let all = reach::in_order(&host, port).map_err(ScenarioError::unavailable)?;
