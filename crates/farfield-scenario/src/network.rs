@@ -5,6 +5,7 @@ use super::simulated::SimulatedSpec;
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
+use farfield_engine::PlaneKind;
 use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_testbed::Command;
@@ -276,6 +277,14 @@ impl Default for NetworkSpec {
             server: Vec::new(),
             program: Vec::new(),
         }
+    }
+}
+
+impl NetworkSpec {
+    /// Number of shards that clients and their addresses are dealt out over. In virtual time nothing but
+    /// speed may depend on how many threads there are.
+    pub(crate) fn dealt_over(&self, plane: PlaneKind) -> NonZeroU32 {
+        if plane == PlaneKind::Simulated { NonZeroU32::MIN } else { self.shards }
     }
 }
 

@@ -10,7 +10,7 @@ mod words;
 
 use crate::mistake::Mistake;
 use crate::network::NetworkSpec;
-use crate::scenario::Scenario;
+use crate::run::RunSpec;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::layout::Layout;
 use farfield_net::course::{PIECES_MOST, RAMP_MOST};
@@ -121,20 +121,15 @@ pub(crate) enum End {
     Unknown,
 }
 
-impl Scenario {
-    /// The begin of the measured part.
-    pub(crate) fn measured_from(&self) -> Instant {
-        Instant::ZERO + self.run.warm_up
-    }
-
-    /// The end of the network's time.
-    pub(crate) fn end_of_network(&self) -> End {
-        let by_count = self.run.requests.is_some() || self.run.sessions.is_some();
-        let length = self.run.measured_part();
-        if self.has_no_end || by_count && length >= Window::BY_COUNT {
+impl End {
+    /// The end of a network's time in `run`, unless it `is_endless` as that of a shell, a route or a path.
+    pub(crate) fn of(run: &RunSpec, is_endless: bool) -> End {
+        let by_count = run.requests.is_some() || run.sessions.is_some();
+        let length = run.measured_part();
+        if is_endless || by_count && length >= Window::BY_COUNT {
             return End::Unknown;
         }
-        End::At(self.measured_from() + length + self.run.cool_down)
+        End::At(run.measured_from() + length + run.cool_down)
     }
 }
 

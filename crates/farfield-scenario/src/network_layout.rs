@@ -6,7 +6,7 @@ use super::cross_traffic;
 use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::network::{ClassSpec, Link, NetworkSpec, OtherServerSpec, PathSpec};
-use super::network_change::{Changes, PartsOfRun};
+use super::network_change::{Changes, End, PartsOfRun};
 use super::other_servers as servers;
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Duration, Instant};
@@ -51,8 +51,8 @@ impl<'a, 'l> LayoutBuilder<'a, 'l> {
     /// The first mistake in what is said of them.
     pub fn lay_out(mut self) -> Result<(Layout, PartsOfRun), Mistake> {
         self.check_one_kind()?;
-        let (measured_from, end) = (self.scenario.measured_from(), self.scenario.end_of_network());
-        self.changes = Changes::of(self.spec, measured_from, end)?;
+        let (run, end) = (&self.scenario.run, End::of(&self.scenario.run, self.scenario.has_no_end));
+        self.changes = Changes::of(self.spec, run.measured_from(), end)?;
         servers::check(self.scenario, self.spec)?;
         let mut layout = match (&self.spec.backbone, &self.spec.topology) {
             (Some(_), _) => self.backbone(),
@@ -127,7 +127,7 @@ impl<'a, 'l> LayoutBuilder<'a, 'l> {
                 Some(Bottleneck { up, down })
             }
         };
-        let (clients, shards) = (self.clients(), self.scenario.dealt_over(self.spec));
+        let (clients, shards) = (self.clients(), self.spec.dealt_over(self.scenario.plane));
         let block = self.scenario.block_of_clients();
         let settings = LayoutSettings { clients, shards, servers: self.scenario.servers(), block };
         let mut layout =
@@ -216,7 +216,7 @@ impl<'a, 'l> LayoutBuilder<'a, 'l> {
     fn clients(&self) -> NonZeroU32 {
         let users = self.scenario.users(USUAL_CLIENTS);
         let users = users.saturating_add(self.spec.program.len() as u32);
-        let dealt_over = self.scenario.dealt_over(self.spec).get() * self.scenario.run.part.of();
+        let dealt_over = self.spec.dealt_over(self.scenario.plane).get() * self.scenario.run.part.of();
         let usual = users.checked_next_multiple_of(dealt_over).unwrap_or(users);
         self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")
     }
@@ -375,7 +375,7 @@ impl<'a, 'l> LayoutBuilder<'a, 'l> {
         let graph = Graph { topology: &models, routes: &routes, server, others, members };
         graph
             .lay_out(
-                self.scenario.dealt_over(self.spec),
+                self.spec.dealt_over(self.scenario.plane),
                 self.scenario.servers(),
                 self.scenario.block_of_clients(),
             )

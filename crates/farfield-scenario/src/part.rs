@@ -1,6 +1,7 @@
 //! Parts of a run: what they cannot share, and so must not have.
 
 use crate::mistake::Mistake;
+use crate::network::NetworkSpec;
 use crate::scenario::{OutputSpec, Scenario};
 use farfield_base::{Duration, Part};
 use farfield_engine::PlaneKind;
@@ -83,18 +84,19 @@ impl Scenario {
                 "parts of a run on the emulated plane would each answer for the addresses of all clients; use `plane = \
                  \"sockets\"`, or one machine",
             ),
-            PlaneKind::Simulated => self.check_simulated_part(),
+            PlaneKind::Simulated => self.network.as_ref().map_or(Ok(()), NetworkSpec::check_apart),
             PlaneKind::Sockets => Ok(()),
         }
     }
+}
 
+impl NetworkSpec {
     /// Clients of several parts share no link in virtual time either.
-    fn check_simulated_part(&self) -> Result<(), Mistake> {
-        let network = self.network.clone().unwrap_or_default();
+    fn check_apart(&self) -> Result<(), Mistake> {
         let shared = [
-            ("network.shared", network.shared.is_some()),
-            ("network.topology", network.topology.is_some()),
-            ("network.cross-traffic", !network.cross_traffic.is_empty()),
+            ("network.shared", self.shared.is_some()),
+            ("network.topology", self.topology.is_some()),
+            ("network.cross-traffic", !self.cross_traffic.is_empty()),
         ];
         match shared.into_iter().find(|(_, written)| *written) {
             None => Ok(()),

@@ -5,7 +5,7 @@ use super::capture::CaptureSpec;
 use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::named_server::NamedServer;
-use super::network::{Mac, NetworkSpec};
+use super::network::Mac;
 use super::network_layout::LayoutBuilder;
 use super::server::{CpuOf, ServerSpec};
 use super::simulated::SimulatedSpec;
@@ -85,7 +85,7 @@ impl Scenario {
         let spec = self.network.clone().unwrap_or_default();
         let (laid, parts) = LayoutBuilder::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;
-        self.check_descriptors(self.dealt_over(&spec))?;
+        self.check_descriptors(spec.dealt_over(self.plane))?;
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
         self.check_scopes(&classes)?;
         let clients = laid.network.acting() as u32;
@@ -122,12 +122,6 @@ impl Scenario {
         let plan = model.plan(Seed(self.seed), site, load)?;
         let (offer, terms) = self.model_tls(model)?.unzip();
         Ok((Arc::new(ServerPlan { tls: terms, ..plan }), offer))
-    }
-
-    /// Over how many shards clients and their addresses are dealt out. In virtual time nothing but speed may
-    /// depend on how many threads there are.
-    pub fn dealt_over(&self, network: &NetworkSpec) -> NonZeroU32 {
-        if self.plane == PlaneKind::Simulated { NonZeroU32::MIN } else { network.shards }
     }
 
     /// The server's addresses and port.

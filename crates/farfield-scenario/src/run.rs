@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::mistake::Mistake;
 use crate::start_at::StartAt;
-use farfield_base::{Duration, Part, Window};
+use farfield_base::{Duration, Instant, Part, Window};
 use farfield_emulator::layout::nearest_multiple;
 use farfield_engine::PlaneKind;
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,11 @@ impl Default for RunSpec {
 }
 
 impl RunSpec {
+    /// The begin of the measured part.
+    pub(crate) fn measured_from(&self) -> Instant {
+        Instant::ZERO + self.warm_up
+    }
+
     /// Longest measured part, with the seconds that are set aside.
     pub(crate) fn longest(&self) -> Duration {
         self.duration_max.unwrap_or_else(|| self.duration.times(2))
@@ -203,7 +208,6 @@ impl RunSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_base::Instant;
 
     #[test]
     fn a_load_of_a_day_ends_with_its_time() {
