@@ -22,7 +22,6 @@ use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
 use crate::server_threads::ServerThreads;
 use farfield_base::Duration;
 use farfield_emulator::ClientId;
-use farfield_model::ServerPlan;
 use farfield_os::init;
 use farfield_os::processors;
 use farfield_testbed::gateway::{CardError, CardSpec};
@@ -32,7 +31,6 @@ use farfield_testbed::{RunningServer, ServerError, Testbed, TestbedError, Testbe
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The emulated plane, set up: its server is ready.
 #[derive(Debug)]
@@ -53,8 +51,6 @@ pub struct Emulated {
     pub testbed: Testbed,
     /// Servers beside the first.
     pub others: Vec<RunningOther>,
-    /// Models of servers beside it, each with its number among the servers.
-    pub models: Vec<(u16, Arc<ServerPlan>)>,
 }
 
 impl Emulated {
@@ -231,7 +227,6 @@ impl EmulatedPlane {
             joined,
             testbed,
             others,
-            models: self.models,
         })
     }
 

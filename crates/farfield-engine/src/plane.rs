@@ -149,6 +149,8 @@ pub struct EmulatedNetwork {
     pub links: Vec<LinkName>,
     /// The places of hosts.
     pub places: Places,
+    /// Models of servers beside real ones, each with its number among the servers.
+    pub models: Vec<(u16, Arc<ServerPlan>)>,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
     /// The parts of a run between changes of its links; none of a network that does not change.
@@ -205,8 +207,6 @@ pub struct EmulatedPlane {
     pub server: Server,
     /// Servers beside it.
     pub others: Vec<OtherServer>,
-    /// Models of servers beside it, each with its number among the servers.
-    pub models: Vec<(u16, Arc<ServerPlan>)>,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
     /// Names for programs and servers, each with its number as a far end.

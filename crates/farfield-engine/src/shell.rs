@@ -146,8 +146,9 @@ impl Shell {
             .map(|(inside, _)| self.surroundings(inside).resolver(inside))
             .collect();
         let testbeds: Vec<(u16, &Testbed)> = self.server.testbeds().collect();
-        let (network, models) = (&self.server.network, &self.server.models);
-        let (ended, forwarded) = forwarding_during(network, &self.insides, &testbeds, models, seed, |halt| {
+        let (network, insides) = (&self.server.network, &self.insides);
+        let models = &network.models;
+        let (ended, forwarded) = forwarding_during(network, insides, &testbeds, models, seed, |halt| {
             thread::scope(|scope| {
                 for resolver in resolvers.iter().flatten() {
                     scope.spawn(|| resolver.serve_datagrams(halt));

@@ -107,7 +107,7 @@ impl Workers<'_> {
         if self.captures.any() {
             shard.note_connections();
         }
-        shard.model_servers(emulated.models.clone());
+        shard.model_servers(emulated.network.models.clone());
         let seats = emulated.beside.seats(number, self.settings.workers.get());
         if !seats.is_empty() {
             shard.seat(&seats);

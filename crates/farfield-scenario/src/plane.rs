@@ -41,8 +41,6 @@ pub struct LaidOut {
     pub around: ClientBlocks,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
-    /// Models of servers beside real ones, each with its number among the servers.
-    pub models: Vec<(u16, Arc<ServerPlan>)>,
 }
 
 impl Scenario {
@@ -62,7 +60,7 @@ impl Scenario {
             PlaneKind::Emulated => {
                 let mut laid_out = self.network(load)?;
                 let spec = self.network.clone().unwrap_or_default();
-                laid_out.models = self.model_servers(&spec, load, site)?;
+                laid_out.network.models = self.model_servers(&spec, load, site)?;
                 // Unused on this plane, but checked.
                 if let Some(model) = &self.simulated {
                     model.fixed_replies(Seed(self.seed), load)?;
@@ -96,6 +94,7 @@ impl Scenario {
             nodes: laid.nodes,
             links: laid.links,
             places: laid.places,
+            models: Vec::new(),
             round_trips: laid.round_trips,
             conditions: parts.conditions,
             outages: parts.outages,
@@ -109,7 +108,7 @@ impl Scenario {
         };
         let programs = self.programs(&spec, &network)?;
         let around = [laid.clients_v4, laid.clients_v6];
-        Ok(LaidOut { network, around, programs, models: Vec::new() })
+        Ok(LaidOut { network, around, programs })
     }
 
     /// The plan of the model of a server, and its clients' offer of TLS, if it has some.

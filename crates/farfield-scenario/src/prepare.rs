@@ -273,7 +273,7 @@ impl Scenario {
                 Plane::Sockets(SocketsPlane { target: address, peers: None, unix, sources, capture })
             }
             Plane::Emulated(laid_out) => {
-                let LaidOut { network, around, programs, models } = *laid_out;
+                let LaidOut { network, around, programs } = *laid_out;
                 let mut testbed = self.testbed(around);
                 let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
@@ -292,15 +292,7 @@ impl Scenario {
                     }
                 };
                 let names = self.names_of_servers();
-                Plane::Emulated(Box::new(EmulatedPlane {
-                    network,
-                    testbed,
-                    server,
-                    others,
-                    models,
-                    programs,
-                    names,
-                }))
+                Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server, others, programs, names }))
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
         })

@@ -150,6 +150,7 @@ impl Scene {
             nodes: Vec::new(),
             links: Vec::new(),
             places: Places::Edges,
+            models: Vec::new(),
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             conditions: Vec::new(),
             outages: Vec::new(),
@@ -170,7 +171,6 @@ impl Scene {
             joined: None,
             testbed,
             others: Vec::new(),
-            models: Vec::new(),
         }
     }
 
