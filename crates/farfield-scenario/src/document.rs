@@ -58,8 +58,7 @@ impl Document {
     pub fn lay_over(&mut self, flags: &Overlay) -> Result<(), ScenarioError> {
         let settings = overlay::settings(flags, &self.table)?;
         overlay::lay_over(&mut self.table, &settings)?;
-        let keys = settings.into_iter().map(|setting: Setting| (setting.path.join("."), setting.flag));
-        self.flags.extend(keys);
+        self.flags.extend(settings.into_iter().map(|Setting { key, flag, .. }| (key, flag)));
         Ok(())
     }
 

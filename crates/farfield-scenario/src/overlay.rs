@@ -43,8 +43,8 @@ impl TypedRequest {
 /// One key that a flag sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// The key, from the outermost table inwards.
-    pub path: Vec<String>,
+    /// The key, with the tables that it lies in before it: `load.users`.
+    pub key: String,
     /// The value.
     pub value: Value,
     /// The flag, as it is named in messages.
@@ -53,17 +53,16 @@ pub struct Setting {
 
 impl Setting {
     fn new(key: &str, flag: &str, value: Value) -> Setting {
-        let path = key.split('.').map(str::to_owned).collect();
-        Setting { path, value, flag: flag.to_owned() }
+        Setting { key: key.to_owned(), value, flag: flag.to_owned() }
     }
 
     fn is_of(&self, key: &str) -> bool {
-        self.path.iter().map(String::as_str).eq(key.split('.'))
+        self.key == key
     }
 
     /// True if the key is about emulated clients or their server, and selects their plane.
     fn is_emulated(&self) -> bool {
-        matches!(self.path[0].as_str(), "network" | "server")
+        matches!(self.key.split('.').next(), Some("network" | "server"))
     }
 }
 
@@ -242,8 +241,8 @@ fn model_of(document: &Table) -> Option<&str> {
 fn typed(text: &str) -> Result<Setting, ScenarioError> {
     let refuse = || ScenarioError::invalid(format!("--set {text}: write KEY=VALUE, such as load.users=20"));
     let (key, value) = text.split_once('=').ok_or_else(refuse)?;
-    let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
-    if path.iter().any(String::is_empty) {
+    let path: Vec<&str> = key.split('.').map(str::trim).collect();
+    if path.contains(&"") {
         return Err(refuse());
     }
     let value = format!("value = {}", value.trim())
@@ -251,7 +250,7 @@ fn typed(text: &str) -> Result<Setting, ScenarioError> {
         .ok()
         .and_then(|mut table| table.remove("value"))
         .unwrap_or_else(|| Value::from(value.trim()));
-    Ok(Setting { path, value, flag: format!("--set {text}") })
+    Ok(Setting { key: path.join("."), value, flag: format!("--set {text}") })
 }
 
 /// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with
@@ -259,38 +258,34 @@ fn typed(text: &str) -> Result<Setting, ScenarioError> {
 pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), ScenarioError> {
     for (key, replaced) in INSTEAD {
         if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut)
-            && settings.iter().any(|setting| setting.path == ["load", key])
+            && settings.iter().any(|setting| setting.key.strip_prefix("load.") == Some(key))
         {
             load.retain(|own, _| !replaced.contains(&own));
         }
     }
     for setting in settings {
-        let replaces_model = setting.path == ["load", "model"]
-            && model_of(document).is_some_and(|model| Some(model) != setting.value.as_str());
-        if replaces_model || setting.path == ["load", "model"] && model_of(document).is_none() {
+        let model = model_of(document);
+        if setting.is_of("load.model") && (model.is_none() || model != setting.value.as_str()) {
             document.remove("load");
         }
-        let (last, tables) = setting.path.split_last().expect("a path has a key");
+        let path: Vec<&str> = setting.key.split('.').collect();
+        let (last, mut tables) = path.split_last().expect("a text has a part at least");
         let mut table = &mut *document;
-        let mut tables = tables;
         // Flows are named: `flow.api.load.arrivals`.
         if let [list, name, inner @ ..] = tables
-            && list == "flow"
+            && *list == "flow"
             && let Some(place) = place_of_flow(table, name)
         {
             (table, tables) = (flow_at(table, place).expect("it was found there"), inner);
         }
         for name in tables {
-            let entry = table.entry(name.clone()).or_insert_with(|| Value::Table(Table::new()));
+            let entry = table.entry(*name).or_insert_with(|| Value::Table(Table::new()));
             table = entry.as_table_mut().ok_or_else(|| {
-                let whole = setting.path.join(".");
-                ScenarioError::invalid(format!(
-                    "{}: `{name}` in `{whole}` holds a value, not keys",
-                    setting.flag
-                ))
+                let Setting { key, flag, .. } = setting;
+                ScenarioError::invalid(format!("{flag}: `{name}` in `{key}` holds a value, not keys"))
             })?;
         }
-        table.insert(last.clone(), setting.value.clone());
+        table.insert((*last).to_owned(), setting.value.clone());
     }
     if let Some(run) = document.get_mut("run").and_then(Value::as_table_mut)
         && (run.contains_key("requests") || run.contains_key("sessions"))
