@@ -106,7 +106,9 @@ impl Scenario {
         let Some(replay) = spec.resolve_replay(load, target.as_deref(), &self.host_roots()).map_err(wrong)?
         else {
             let session = spec.resolve(load, Seed(self.seed)).map_err(wrong)?;
-            self.check_replies(&session)?;
+            if self.plane == PlaneKind::Simulated {
+                self.simulated.clone().unwrap_or_default().check_replies(&session)?;
+            }
             self.check_websockets(&session)?;
             return Ok(Activity::Sessions(Box::new(session)));
         };

@@ -5,11 +5,9 @@
 //! cookie. A session that would extract something from such a reply, or check one, would always fail, and is
 //! refused here.
 
-use super::Scenario;
 use super::mistake::Mistake;
 use super::simulated::SimulatedSpec;
 use farfield_base::random::{Purpose, Seed};
-use farfield_engine::PlaneKind;
 use farfield_model::FixedReply;
 use farfield_traffic::file::Load;
 use farfield_traffic::request::{BodySpec, Headers, RequestTarget};
@@ -94,19 +92,10 @@ impl SimulatedSpec {
         }
         Ok(replies)
     }
-}
-
-impl Scenario {
-    fn replies(&self) -> &[ReplySpec] {
-        self.simulated.as_ref().map_or(&[], |simulated| &simulated.reply)
-    }
 
     /// Refuses a session that needs content that the model's replies do not have.
-    pub fn check_replies(&self, session: &Session) -> Result<(), Mistake> {
-        if self.plane != PlaneKind::Simulated {
-            return Ok(());
-        }
-        let replies = self.replies();
+    pub(crate) fn check_replies(&self, session: &Session) -> Result<(), Mistake> {
+        let replies = &self.reply;
         if session.page_load == PageLoad::Browser && !replies.iter().any(ReplySpec::is_html) {
             let sentence = "what pages embed is found in their HTML, and the model of a server has none; write a page as \
                             a `[[simulated.reply]]` with `content-type`, or list what is fetched with `embedded`";
