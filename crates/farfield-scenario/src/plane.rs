@@ -220,26 +220,7 @@ impl Scenario {
 
     /// A server is in one place, and one that runs already has what whoever started it gave it.
     fn check_location(&self, server: &ServerSpec) -> Result<(), Mistake> {
-        let places = [
-            ("server.command", server.command.is_some()),
-            ("server.pid", server.pid.is_some()),
-            ("server.netns", server.netns.is_some()),
-            ("server.container", server.container.is_some()),
-        ];
-        let mut places = places.into_iter().filter(|(_, given)| *given);
-        if let (Some((first, _)), Some((second, _))) = (places.next(), places.next()) {
-            let sentence =
-                format!("a server is in one place, started or running already; remove this or `{first}`");
-            return Err(Mistake::at(second, sentence));
-        }
-        let names = [("server.netns", &server.netns), ("server.container", &server.container)];
-        for (key, name) in names {
-            // One that begins with a dash would be an option of the program that is asked.
-            let is_name = |name: &String| !name.trim().is_empty() && !name.starts_with('-');
-            if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
-                return Err(Mistake::at(key, format!("{name:?} is no name; write one such as \"web\"")));
-            }
-        }
+        server.check_place()?;
         self.check_card(server)?;
         let Some(location) = self.location() else { return Ok(()) };
         if let Some(key) = server.key_of_start() {

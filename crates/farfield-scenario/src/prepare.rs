@@ -274,7 +274,8 @@ impl Scenario {
             }
             Plane::Emulated(laid_out) => {
                 let LaidOut { network, around, programs } = *laid_out;
-                let mut testbed = self.testbed(around);
+                let spec = self.network.clone().unwrap_or_default();
+                let mut testbed = self.server.clone().unwrap_or_default().testbed(&spec, around);
                 let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
                     None => self.started_server(around[1].is_some(), built_in, home)?,

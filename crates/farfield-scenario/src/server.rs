@@ -1,12 +1,15 @@
 //! `[server]`: the server of the emulated plane and its kernel's TCP, as written.
 
+use crate::mistake::Mistake;
+use crate::network::NetworkSpec;
 use farfield_base::{Bytes, Duration};
+use farfield_emulator::layout::Block;
 use farfield_net::Mtu;
 use farfield_testbed::live::Location;
-use farfield_testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
+use farfield_testbed::{Command, CpuLimit, MemoryLimit, Prefix, Ready, ServerTcp, SettingName, TestbedSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
@@ -211,6 +214,56 @@ impl ServerSpec {
             ("server.settings", !self.settings.is_empty()),
         ];
         keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
+    /// Checks that the server is in one place, which has a name.
+    pub(crate) fn check_place(&self) -> Result<(), Mistake> {
+        let places = [
+            ("server.command", self.command.is_some()),
+            ("server.pid", self.pid.is_some()),
+            ("server.netns", self.netns.is_some()),
+            ("server.container", self.container.is_some()),
+        ];
+        let mut places = places.into_iter().filter(|(_, given)| *given);
+        if let (Some((first, _)), Some((second, _))) = (places.next(), places.next()) {
+            let sentence =
+                format!("a server is in one place, started or running already; remove this or `{first}`");
+            return Err(Mistake::at(second, sentence));
+        }
+        let names = [("server.netns", &self.netns), ("server.container", &self.container)];
+        for (key, name) in names {
+            // One that begins with a dash would be an option of the program that is asked.
+            let is_name = |name: &String| !name.trim().is_empty() && !name.starts_with('-');
+            if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
+                return Err(Mistake::at(key, format!("{name:?} is no name; write one such as \"web\"")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The testbed of the server behind `network`, with `around` for clients.
+    pub(crate) fn testbed(&self, network: &NetworkSpec, around: [Option<Block>; 2]) -> TestbedSpec {
+        let mut testbed = TestbedSpec {
+            server_v4: self.ipv4,
+            server_v6: self.ipv6,
+            queues: network.shards,
+            mtu: self.mtu.as_bytes(),
+            offload: network.offload,
+            queue_packets: network.gateway_queue.get(),
+            device: network.gateway,
+            tcp: self.tcp(),
+            receive_asked: self.receive_processors.is_some(),
+            receive_processors: self.receive_processors.clone().unwrap_or_default(),
+            ..TestbedSpec::default()
+        };
+        let fits = "a block has no bits past its length";
+        for block in around.into_iter().flatten() {
+            match block.network() {
+                IpAddr::V4(network) => testbed.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
+                IpAddr::V6(network) => testbed.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
+            }
+        }
+        testbed
     }
 
     /// The TCP settings of its kernel.

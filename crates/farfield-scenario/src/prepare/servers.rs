@@ -1,19 +1,18 @@
 //! The servers of an emulated run: those that are found, and those that the testbed starts.
 
 use crate::named_server::{NamedHome, NamedServer};
-use crate::network::{NetworkSpec, OtherServerSpec};
+use crate::network::OtherServerSpec;
 use crate::other_servers::FIRST;
 use crate::plane::{LaidOut, PlannedPlane};
 use crate::server::CpuOf;
 use crate::{Scenario, ScenarioError, Url};
 use farfield_emulator::Servers;
-use farfield_emulator::layout::Block;
 use farfield_engine::plane::{EmulatedNetwork, OtherServer, Plane, Server};
 use farfield_origin::OriginConfig;
 use farfield_testbed::gateway::{CardAddress, CardSpec, Device, blocks_from};
 use farfield_testbed::live::{ClientDemands, FoundServer, Location};
 use farfield_testbed::reach;
-use farfield_testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
+use farfield_testbed::{Command, Limits, Ready, ServerSpec, TestbedSpec};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -160,34 +159,6 @@ impl Scenario {
         let real =
             (1..).zip(specs.zip(&network.plan.others.servers)).filter(|(_, (spec, _))| spec.model.is_none());
         real.map(other).collect()
-    }
-
-    /// The testbed that the server's part of the scenario describes, with `around` for clients.
-    pub(super) fn testbed(&self, around: [Option<Block>; 2]) -> TestbedSpec {
-        let network = self.network.clone().unwrap_or_default();
-        let server = self.server.clone().unwrap_or_default();
-        let NetworkSpec { gateway, gateway_queue, offload, shards, .. } = network;
-        let mut testbed = TestbedSpec {
-            server_v4: server.ipv4,
-            server_v6: server.ipv6,
-            queues: shards,
-            mtu: server.mtu.as_bytes(),
-            offload,
-            queue_packets: gateway_queue.get(),
-            device: gateway,
-            tcp: server.tcp(),
-            receive_asked: server.receive_processors.is_some(),
-            receive_processors: server.receive_processors.unwrap_or_default(),
-            ..TestbedSpec::default()
-        };
-        let fits = "a block has no bits past its length";
-        for block in around.into_iter().flatten() {
-            match block.network() {
-                IpAddr::V4(network) => testbed.clients_v4 = Prefix::new(network, block.bits()).expect(fits),
-                IpAddr::V6(network) => testbed.clients_v6 = Prefix::new(network, block.bits()).expect(fits),
-            }
-        }
-        testbed
     }
 
     /// The folder of the server, if it is known by name, with its configuration.
