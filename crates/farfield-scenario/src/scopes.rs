@@ -3,80 +3,132 @@
 use super::Scenario;
 use super::flow::FlowScenario;
 use super::mistake::Mistake;
-use farfield_base::{Instant, Window};
+use farfield_base::Window;
 use farfield_engine::PlaneKind;
 use farfield_measure::Threshold;
 use farfield_measure::paths::PathNames;
 use farfield_measure::states::States;
 
+/// Names that a threshold can be of.
+struct Scopes<'a> {
+    /// Classes of clients.
+    classes: &'a [&'a str],
+    /// States of sessions, each behind the name of its flow where there are flows.
+    states: Vec<String>,
+    flows: Vec<&'a str>,
+    /// Hosts; none where users ask the target alone.
+    hosts: Vec<String>,
+    /// Stages that lie in the measured part; of flows none are counted.
+    stages: Vec<String>,
+    /// The plane has classes of clients.
+    has_classes: bool,
+    /// Requests are of states, and not counted by path.
+    counts_states: bool,
+}
+
 impl Scenario {
     /// Checks that each threshold of a class or a state names one that there is, of which its metric can be
     /// measured.
     pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
-        if let Some(number) = self.flow.iter().position(|flow| classes.contains(&flow.name.as_str())) {
-            let sentence = format!(
-                "`{}` is a flow, and a class of clients; give one of both another name",
-                self.flow[number].name
-            );
-            return Err(Mistake::at(format!("flow[{number}].name"), sentence));
-        }
-        let states = self.state_names();
-        let states: Vec<&str> = states.iter().map(String::as_str).collect();
-        self.check_names_of_hosts(classes, &states)?;
+        let scopes = Scopes::of(self, classes);
+        scopes.check_flows()?;
+        scopes.check_hosts()?;
         for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
             for threshold in list {
-                self.check_scope(threshold, classes, &states)
-                    .map_err(|sentence| Mistake::at(key, sentence))?;
+                scopes.check(threshold).map_err(|sentence| Mistake::at(key, sentence))?;
             }
         }
         Ok(())
+    }
+
+    /// Checks that each threshold of a path names one that `paths` has, those of the requests.
+    pub(crate) fn check_paths(&self, paths: &PathNames) -> Result<(), String> {
+        let all = self.thresholds.iter().chain(&self.aborts);
+        let mut of_paths =
+            all.filter_map(|own| Some((own, own.scope().filter(|name| name.starts_with('/'))?)));
+        let Some((threshold, path)) = of_paths.find(|(_, path)| !paths.has(path)) else { return Ok(()) };
+        let why = if path.chars().count() > PathNames::LENGTH_MAX {
+            format!("has more than {0} characters; paths are counted by the first {0}", PathNames::LENGTH_MAX)
+        } else if paths.is_full() {
+            format!("is none of the first {} paths, which are counted separately", PathNames::MAX)
+        } else {
+            "no request is for".to_owned()
+        };
+        Err(format!("`{threshold}` is of the path `{path}`, which {why}"))
+    }
+}
+
+impl<'a> Scopes<'a> {
+    fn of(scenario: &'a Scenario, classes: &'a [&'a str]) -> Scopes<'a> {
+        let hosts = if scenario.host.is_empty() { Vec::new() } else { scenario.host_names().collect() };
+        Scopes {
+            classes,
+            states: states_of(scenario),
+            flows: scenario.flow.iter().map(|flow| flow.name.as_str()).collect(),
+            hosts,
+            stages: stages_of(scenario),
+            has_classes: scenario.plane != PlaneKind::Sockets,
+            counts_states: scenario.session.as_ref().is_some_and(|session| session.replay.is_none()),
+        }
+    }
+
+    fn is_class(&self, name: &str) -> bool {
+        self.classes.contains(&name)
+    }
+
+    fn is_state(&self, name: &str) -> bool {
+        self.states.iter().any(|state| state == name)
+    }
+
+    fn is_stage(&self, name: &str) -> bool {
+        self.stages.iter().any(|stage| stage == name)
+    }
+
+    /// Refuses flows that are called as a class of clients is.
+    fn check_flows(&self) -> Result<(), Mistake> {
+        let Some(number) = self.flows.iter().position(|flow| self.is_class(flow)) else { return Ok(()) };
+        let sentence = format!(
+            "`{}` is a flow, and a class of clients; give one of both another name",
+            self.flows[number]
+        );
+        Err(Mistake::at(format!("flow[{number}].name"), sentence))
     }
 
     /// Refuses hosts that are called as another part of the result is.
-    fn check_names_of_hosts(&self, classes: &[&str], states: &[&str]) -> Result<(), Mistake> {
-        if self.host.is_empty() {
-            return Ok(());
-        }
-        let stages = self.stage_names();
-        for (place, name) in self.host_names().enumerate() {
-            let is_flow = self.flow.iter().any(|flow| flow.name == name);
-            if !is_flow && !classes.contains(&&*name) && !states.contains(&&*name) && !stages.contains(&name)
-            {
-                continue;
-            }
-            let sentence = format!(
-                "`{name}` is a host, and a class of clients, a flow, a stage or a state; give one of both another name"
-            );
-            let key = place.checked_sub(1).map_or("host".to_owned(), |number| format!("host[{number}].name"));
-            return Err(Mistake::at(key, sentence));
-        }
-        Ok(())
+    fn check_hosts(&self) -> Result<(), Mistake> {
+        let is_another = |name: &str| {
+            self.flows.contains(&name) || self.is_class(name) || self.is_state(name) || self.is_stage(name)
+        };
+        let Some(place) = self.hosts.iter().position(|name| is_another(name)) else { return Ok(()) };
+        let sentence = format!(
+            "`{}` is a host, and a class of clients, a flow, a stage or a state; give one of both another name",
+            self.hosts[place]
+        );
+        let key = place.checked_sub(1).map_or("host".to_owned(), |number| format!("host[{number}].name"));
+        Err(Mistake::at(key, sentence))
     }
 
-    fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
+    fn check(&self, threshold: &Threshold) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
-        let is_host = !self.host.is_empty() && self.host_names().any(|host| host == name);
-        if is_host || self.flow.iter().any(|flow| flow.name == name) {
+        if self.hosts.iter().any(|host| host == name) || self.flows.contains(&name) {
             return Ok(());
         }
-        let stages = self.stage_names();
-        if stages.iter().any(|stage| stage == name) {
-            return match classes.contains(&name) || states.contains(&name) {
+        let is_class = self.is_class(name);
+        if self.is_stage(name) {
+            return match is_class || self.is_state(name) {
                 true => Err(format!(
                     "`{name}` is a stage of the load, and a class of clients or a state; give one of both another name"
                 )),
                 false => Ok(()),
             };
         }
-        if name.starts_with('/') && !states.contains(&name) && !classes.contains(&name) {
+        if name.starts_with('/') && !self.is_state(name) && !is_class {
             return self.check_path(threshold, name);
         }
-        let is_class = classes.contains(&name);
-        let Some(place) = states.iter().position(|state| *state == name) else {
+        let Some(place) = self.states.iter().position(|state| state == name) else {
             return match is_class {
                 true => Ok(()),
-                false => Err(several(threshold, name, classes, states)
-                    .unwrap_or_else(|| self.no_scope(name, classes, states))),
+                false => Err(self.several(threshold, name).unwrap_or_else(|| self.no_scope(name))),
             };
         };
         if is_class {
@@ -98,33 +150,9 @@ impl Scenario {
         Ok(())
     }
 
-    /// The names of the states of sessions, each behind the name of its flow where there are flows.
-    fn state_names(&self) -> Vec<String> {
-        let of_flow = |FlowScenario { name, scenario, .. }: FlowScenario| {
-            let states = scenario.session.into_iter().flat_map(|session| session.state);
-            let named = move |state: &str| match name.is_empty() {
-                true => state.to_owned(),
-                false => format!("{name}/{state}"),
-            };
-            states.map(move |state| named(state.name.as_str())).collect::<Vec<_>>()
-        };
-        self.flows().into_iter().flat_map(of_flow).collect()
-    }
-
-    /// The names of the stages that lie in the measured part; of flows none are counted.
-    fn stage_names(&self) -> Vec<String> {
-        if !self.flow.is_empty() {
-            return Vec::new();
-        }
-        let measure_from = Instant::ZERO + self.run.warm_up;
-        let window = Window { measure_from, measure_to: measure_from + self.run.measured_part() };
-        let spans = self.load.stage_spans();
-        spans.iter().filter_map(|stage| stage.within(window)).map(|stage| stage.name).collect()
-    }
-
     /// Checks a threshold of a path. Which paths there are is known once the requests are read.
     fn check_path(&self, threshold: &Threshold, path: &str) -> Result<(), String> {
-        if self.session.as_ref().is_some_and(|session| session.replay.is_none()) {
+        if self.counts_states {
             return Err(format!(
                 "`{threshold}` is of the path `{path}`, and requests of sessions are counted by state; name a state"
             ));
@@ -142,63 +170,66 @@ impl Scenario {
         }
     }
 
+    /// The sentence about a scope that is made of several names that there are, however they are put
+    /// together.
+    fn several(&self, threshold: &Threshold, scope: &str) -> Option<String> {
+        let parts = scope.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
+        let names: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let known = |name: &&str| self.is_class(name) || self.is_state(name);
+        (names.len() > 1 && names.iter().all(known)).then(|| {
+            let each: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!(
+                "`{threshold}` is of {} at once; a threshold is of one class or of one state: write one for each",
+                each.join(" and ")
+            )
+        })
+    }
+
     /// The sentence about a name that nothing has.
-    fn no_scope(&self, name: &str, classes: &[&str], states: &[&str]) -> String {
-        let listed = |names: &[&str]| format!("`{}`", names.join("`, `"));
+    fn no_scope(&self, name: &str) -> String {
+        const BETWEEN: &str = "`, `";
         let mut there = Vec::new();
-        match classes {
-            [] if self.plane == PlaneKind::Sockets => {
-                there.push("the sockets plane has no classes".to_owned())
-            }
+        match self.classes {
+            [] if !self.has_classes => there.push("the sockets plane has no classes".to_owned()),
             [] => {}
-            classes => there.push(format!("the classes are {}", listed(classes))),
+            classes => there.push(format!("the classes are `{}`", classes.join(BETWEEN))),
         }
-        match states {
+        match &self.states[..] {
             [] => there.push("there is no `[[session.state]]`".to_owned()),
-            states => there.push(format!("the states are {}", listed(states))),
+            states => there.push(format!("the states are `{}`", states.join(BETWEEN))),
         }
-        if !self.flow.is_empty() {
-            let flows: Vec<&str> = self.flow.iter().map(|flow| flow.name.as_str()).collect();
-            there.push(format!("the flows are {}", listed(&flows)));
+        if !self.flows.is_empty() {
+            there.push(format!("the flows are `{}`", self.flows.join(BETWEEN)));
         }
-        match &self.stage_names()[..] {
-            [] => {}
-            stages => there.push(format!("the stages are `{}`", stages.join("`, `"))),
+        if !self.stages.is_empty() {
+            there.push(format!("the stages are `{}`", self.stages.join(BETWEEN)));
         }
         format!("there is no class of clients and no state `{name}`: {}", there.join("; "))
     }
 }
 
-impl Scenario {
-    /// Checks that each threshold of a path names one that `paths` has, those of the requests.
-    pub(crate) fn check_paths(&self, paths: &PathNames) -> Result<(), String> {
-        let all = self.thresholds.iter().chain(&self.aborts);
-        let mut of_paths =
-            all.filter_map(|own| Some((own, own.scope().filter(|name| name.starts_with('/'))?)));
-        let Some((threshold, path)) = of_paths.find(|(_, path)| !paths.has(path)) else { return Ok(()) };
-        let why = if path.chars().count() > PathNames::LENGTH_MAX {
-            format!("has more than {0} characters; paths are counted by the first {0}", PathNames::LENGTH_MAX)
-        } else if paths.is_full() {
-            format!("is none of the first {} paths, which are counted separately", PathNames::MAX)
-        } else {
-            "no request is for".to_owned()
+/// The names of the states of sessions, each behind the name of its flow where there are flows.
+fn states_of(scenario: &Scenario) -> Vec<String> {
+    let of_flow = |FlowScenario { name, scenario, .. }: FlowScenario| {
+        let states = scenario.session.into_iter().flat_map(|session| session.state);
+        let named = move |state: &str| match name.is_empty() {
+            true => state.to_owned(),
+            false => format!("{name}/{state}"),
         };
-        Err(format!("`{threshold}` is of the path `{path}`, which {why}"))
-    }
+        states.map(move |state| named(state.name.as_str())).collect::<Vec<_>>()
+    };
+    scenario.flows().into_iter().flat_map(of_flow).collect()
 }
 
-/// The sentence about a scope that is made of several names that there are, however they are put together.
-fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]) -> Option<String> {
-    let parts = scope.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
-    let names: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    let known = |name: &&str| classes.contains(name) || states.contains(name);
-    (names.len() > 1 && names.iter().all(known)).then(|| {
-        let each: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!(
-            "`{threshold}` is of {} at once; a threshold is of one class or of one state: write one for each",
-            each.join(" and ")
-        )
-    })
+/// The names of the stages that lie in the measured part; of flows none are counted.
+fn stages_of(scenario: &Scenario) -> Vec<String> {
+    if !scenario.flow.is_empty() {
+        return Vec::new();
+    }
+    let measure_from = scenario.run.measured_from();
+    let window = Window { measure_from, measure_to: measure_from + scenario.run.measured_part() };
+    let spans = scenario.load.stage_spans();
+    spans.iter().filter_map(|stage| stage.within(window)).map(|stage| stage.name).collect()
 }
 
 #[cfg(test)]
