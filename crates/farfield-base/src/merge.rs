@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 /// Counts that parts of a run have each on their own.
 ///
-/// Merging is associative and commutative: neither the order of the parts nor who merges them matters. A part
-/// that has counted nothing changes nothing.
+/// Merging counts is associative and commutative: neither the order of the parts nor who merges them matters,
+/// and a part that has counted nothing changes nothing. What is no count may depend on the order:
+/// [`append`], [`first`] and [`kept`] say which part's it is.
 pub trait Merge {
     /// Adds the counts of another part.
     fn merge(&mut self, part: &Self);
@@ -33,6 +34,13 @@ impl Merge for u128 {
 impl Merge for Duration {
     fn merge(&mut self, part: &Duration) {
         *self = *self + *part;
+    }
+}
+
+/// The sum, associative but for its rounding.
+impl Merge for f64 {
+    fn merge(&mut self, part: &f64) {
+        *self += part;
     }
 }
 
@@ -105,8 +113,56 @@ pub fn same<T: PartialEq>(whole: &mut T, part: &T) {
     assert!(*whole == *part, "parts of one run share their {}", std::any::type_name::<T>());
 }
 
+/// The rule `saturating` of [`mergeable!`](crate::mergeable): the sum, or the largest number if it is larger.
+pub fn saturating(whole: &mut u64, part: &u64) {
+    *whole = whole.saturating_add(*part);
+}
+
+/// The rule `both` of [`mergeable!`](crate::mergeable): counts that a whole has if all of its parts have
+/// them.
+pub fn both<T: Merge>(whole: &mut Option<T>, part: &Option<T>) {
+    if let (Some(whole), Some(part)) = (whole.as_mut(), part) {
+        whole.merge(part);
+    } else {
+        *whole = None;
+    }
+}
+
+/// The rule `or` of [`mergeable!`](crate::mergeable): true if it is true of a part.
+pub fn or(whole: &mut bool, part: &bool) {
+    *whole |= *part;
+}
+
+/// The rule `and` of [`mergeable!`](crate::mergeable): true if it is true of all parts.
+pub fn and(whole: &mut bool, part: &bool) {
+    *whole &= *part;
+}
+
+/// The rule `agreed` of [`mergeable!`](crate::mergeable): no count; that of all parts, if they have the same.
+pub fn agreed<T: PartialEq>(whole: &mut Option<T>, part: &Option<T>) {
+    if whole != part {
+        *whole = None;
+    }
+}
+
+/// The rule `append` of [`mergeable!`](crate::mergeable): rows of different things, part after part.
+pub fn append<T: Clone>(whole: &mut Vec<T>, part: &[T]) {
+    whole.extend_from_slice(part);
+}
+
+/// The rule `first` of [`mergeable!`](crate::mergeable): no count; that of the first part that has one.
+pub fn first<T: Clone>(whole: &mut Option<T>, part: &Option<T>) {
+    if whole.is_none() {
+        whole.clone_from(part);
+    }
+}
+
+/// The rule `kept` of [`mergeable!`](crate::mergeable): no count; that of the first part, whatever the others
+/// have. It is for what parts have in common and for what no sum is meant of.
+pub fn kept<T>(_whole: &mut T, _part: &T) {}
+
 /// Defines a struct of counts that is [merged](crate::Merge) field by field: each as its type is, or by the
-/// rule behind the arrow, a function of [`merge`](crate::merge).
+/// rule behind the arrow, a function of [`merge`](crate::merge) or, with its path, one of the caller's own.
 ///
 /// ```
 /// farfield_base::mergeable! {
@@ -130,7 +186,7 @@ macro_rules! mergeable {
     (
         $(#[$of_all:meta])*
         $vis:vis struct $name:ident {
-            $($(#[$of_one:meta])* $field_vis:vis $field:ident: $type:ty $(=> $rule:ident)?,)*
+            $($(#[$of_one:meta])* $field_vis:vis $field:ident: $type:ty $(=> $($rule:ident)::+)?,)*
         }
     ) => {
         $(#[$of_all])*
@@ -140,12 +196,13 @@ macro_rules! mergeable {
 
         impl $crate::Merge for $name {
             fn merge(&mut self, part: &Self) {
-                $($crate::mergeable!(@merge $($rule)? (&mut self.$field, &part.$field));)*
+                $($crate::mergeable!(@merge $($($rule)::+)? (&mut self.$field, &part.$field));)*
             }
         }
     };
     (@merge ($whole:expr, $part:expr)) => { $crate::Merge::merge($whole, $part) };
     (@merge $rule:ident ($whole:expr, $part:expr)) => { $crate::merge::$rule($whole, $part) };
+    (@merge $of:ident :: $($rule:ident)::+ ($whole:expr, $part:expr)) => { $of::$($rule)::+($whole, $part) };
 }
 
 #[cfg(test)]
@@ -216,6 +273,71 @@ mod tests {
             prop_assert_eq!(sum.row.iter().sum::<u64>(), rows.iter().sum::<u64>());
             prop_assert_eq!(sum.longest, a.longest.max(b.longest).max(c.longest));
         }
+    }
+
+    mergeable! {
+        /// A field of each rule that is no sum.
+        #[derive(Debug, Clone, PartialEq)]
+        struct OtherRules {
+            bounded: u64 => saturating,
+            known: Option<f64> => both,
+            of_one: bool => or,
+            of_all: bool => and,
+            place: Option<&'static str> => agreed,
+            rows: Vec<u64> => append,
+            reason: Option<&'static str> => first,
+            machine: &'static str => kept,
+            own: Vec<u64> => OtherRules::largest,
+        }
+    }
+
+    impl OtherRules {
+        fn largest(whole: &mut Vec<u64>, part: &[u64]) {
+            let largest = whole.iter().chain(part).max().copied();
+            *whole = largest.into_iter().collect();
+        }
+    }
+
+    #[test]
+    fn what_is_no_sum_merges_by_its_rule() {
+        let one = OtherRules {
+            bounded: u64::MAX - 1,
+            known: Some(1.5),
+            of_one: false,
+            of_all: true,
+            place: Some("a"),
+            rows: vec![2, 1],
+            reason: None,
+            machine: "one",
+            own: vec![4],
+        };
+        let other = OtherRules {
+            bounded: 2,
+            known: Some(2.0),
+            of_one: true,
+            of_all: false,
+            place: Some("a"),
+            rows: vec![1],
+            reason: Some("full"),
+            machine: "other",
+            own: vec![7, 3],
+        };
+        let mut whole = one.clone();
+        whole.merge(&other);
+        let expected = OtherRules {
+            bounded: u64::MAX,
+            known: Some(3.5),
+            of_one: true,
+            of_all: false,
+            place: Some("a"),
+            rows: vec![2, 1, 1],
+            reason: Some("full"),
+            machine: "one",
+            own: vec![7],
+        };
+        assert_eq!(whole, expected);
+        whole.merge(&OtherRules { known: None, place: None, reason: Some("late"), ..one });
+        assert_eq!((whole.known, whole.place, whole.reason), (None, None, Some("full")));
     }
 
     #[test]

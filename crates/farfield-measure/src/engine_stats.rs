@@ -4,105 +4,111 @@ mod network;
 
 use crate::bottleneck::Bottleneck;
 use crate::histogram::Histogram;
-use farfield_base::{Duration, LoadCounts, Tenths};
+use farfield_base::{Duration, LoadCounts, Merge, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use network::{AttachedStats, CrossTrafficStats, LinkStats, NetworkStats, ProgramStats, TopologyStats};
 
-/// The engine's statistics of a run, by default over the steady part.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct EngineStats {
-    /// The plane that carried the bytes, by name: `sockets`, `emulated`, `simulated`.
-    pub plane: String,
-    /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
-    pub processors: Vec<u32>,
-    /// The placement on processors and its reason, in words, if one was chosen.
-    #[serde(default)]
-    pub placement: Option<String>,
-    /// Statistics of each worker.
-    pub workers: Vec<WorkerStats>,
-    /// Lateness of each scheduled wake, against the instant at which it was due. In a closed load over
-    /// sockets, also the time from an event that users answer at once, a reply or a connection, until their
-    /// request left for it.
-    pub lateness: Histogram,
-    /// Duration of each turn of an event loop, in which later events wait.
-    pub loop_lag: Histogram,
-    /// The arrivals of an open load; `None` where users come back by themselves.
-    pub arrivals: Option<Arrivals>,
-    /// ∫ N(t) dt over the steady part, in request-nanoseconds, N being the requests due and not yet done,
-    /// as counted while running and not from samples. Divided by the length of the steady part it is
-    /// Little's L.
-    pub in_system_ns: u64,
-    /// Counters of users.
-    #[serde(default)]
-    pub counts: LoadCounts,
-    /// Number of times that a worker waited for the collector of samples, over the whole run.
-    pub writer_stalls: u64,
-    /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run.
-    #[serde(default)]
-    pub datagrams_lost: u64,
-    /// Counts of each address of the server's, where connections go to several, over the whole run.
-    #[serde(default)]
-    pub addresses: Vec<AddressStats>,
-    /// Samples that should have been written or folded and were not, over the whole run. Those left out
-    /// on request are not lost.
-    pub samples_lost: u64,
-    /// The reason why samples were lost, if they were, with the remedy.
-    pub samples_refused: Option<String>,
-    /// Connections open in each second from the start of the run: the most seen in it.
-    pub connections_open: Vec<u64>,
-    /// The reason why the run ended early, if it did.
-    pub interrupted: Option<String>,
-    /// True if the run ended early because something else on the machine took a part of its network away.
-    #[serde(default)]
-    pub network_taken: bool,
-    /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The
-    /// measured part then is as long as it lasted.
-    pub load_ended: bool,
-    /// Warnings for the reader, one sentence each.
-    pub warnings: Vec<String>,
-    /// The emulated network; `None` on a plane that has none.
-    pub network: Option<NetworkStats>,
-    /// Time of the last byte from the server, since the start of the run; `None` if there was none.
-    pub last_received: Option<Duration>,
-    /// Tenths of a second in which bytes came from the server.
-    #[serde(default)]
-    pub received: Tenths,
-    /// The server's process, where it is known.
-    pub server: Option<ServerStatus>,
-    /// The first time at which memory was short, and how much was free, in words, if it was.
-    #[serde(default)]
-    pub memory_short: Option<String>,
-    /// Other load of the machine during the run; `None` if not known.
-    pub machine: Option<MachineStats>,
-    /// The processes of that load that took the most, the first first, as far as they can be seen.
-    #[serde(default)]
-    pub other_processes: Vec<OtherProcess>,
-    /// The server's own time; `None` if its processes are not known.
-    #[serde(default)]
-    pub server_time: Option<ServerTime>,
-    /// Threads of the server's that may run on a worker's processor; `None` if its processes are not known,
-    /// or no worker has a processor to itself.
-    #[serde(default)]
-    pub server_beside: Option<ServerBeside>,
-    /// Users are those of a closed load and ask again as soon as they are answered, without a think time.
-    #[serde(default)]
-    pub asks_at_once: bool,
-    /// The server's limits and their effects; `None` if it has none.
-    pub server_limits: Option<ServerLimits>,
-    /// The resource that gave out first; `None` if nothing of a server was monitored.
-    #[serde(default)]
-    pub bottleneck: Option<Bottleneck>,
-    /// The end of the last worker, since the start of the run; `None` while the run goes on.
-    #[serde(default)]
-    pub ended: Option<Duration>,
-    /// The run's clock beside the wall clock; `None` in virtual time.
-    #[serde(default)]
-    pub clock: Option<RunClock>,
-    /// The captures that were taken.
-    #[serde(default)]
-    pub captures: Vec<CaptureStats>,
+farfield_base::mergeable! {
+    /// The engine's statistics of a run, by default over the steady part.
+    ///
+    /// They merge as those of parts of a run, in the order of the parts: what is one machine's is that of the
+    /// first.
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+    pub struct EngineStats {
+        /// The plane that carried the bytes, by name: `sockets`, `emulated`, `simulated`.
+        pub plane: String => kept,
+        /// Processors the workers were bound to, by the system's numbers; empty if they were not bound.
+        pub processors: Vec<u32> => append,
+        /// The placement on processors and its reason, in words, if one was chosen.
+        #[serde(default)]
+        pub placement: Option<String> => agreed,
+        /// Statistics of each worker.
+        pub workers: Vec<WorkerStats> => append,
+        /// Lateness of each scheduled wake, against the instant at which it was due. In a closed load over
+        /// sockets, also the time from an event that users answer at once, a reply or a connection, until
+        /// their request left for it.
+        pub lateness: Histogram,
+        /// Duration of each turn of an event loop, in which later events wait.
+        pub loop_lag: Histogram,
+        /// The arrivals of an open load; `None` where users come back by themselves.
+        pub arrivals: Option<Arrivals> => both,
+        /// ∫ N(t) dt over the steady part, in request-nanoseconds, N being the requests due and not yet done,
+        /// as counted while running and not from samples. Divided by the length of the steady part it is
+        /// Little's L.
+        pub in_system_ns: u64 => saturating,
+        /// Counters of users.
+        #[serde(default)]
+        pub counts: LoadCounts,
+        /// Number of times that a worker waited for the collector of samples, over the whole run.
+        pub writer_stalls: u64,
+        /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole
+        /// run.
+        #[serde(default)]
+        pub datagrams_lost: u64,
+        /// Counts of each address of the server's, where connections go to several, over the whole run.
+        #[serde(default)]
+        pub addresses: Vec<AddressStats> => AddressStats::by_address,
+        /// Samples that should have been written or folded and were not, over the whole run. Those left out
+        /// on request are not lost.
+        pub samples_lost: u64,
+        /// The reason why samples were lost, if they were, with the remedy.
+        pub samples_refused: Option<String> => first,
+        /// Connections open in each second from the start of the run: the most seen in it.
+        pub connections_open: Vec<u64>,
+        /// The reason why the run ended early, if it did.
+        pub interrupted: Option<String> => first,
+        /// True if the run ended early because something else on the machine took a part of its network away.
+        #[serde(default)]
+        pub network_taken: bool => or,
+        /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out.
+        /// The measured part then is as long as it lasted.
+        pub load_ended: bool => and,
+        /// Warnings for the reader, one sentence each.
+        pub warnings: Vec<String> => append,
+        /// The emulated network; `None` on a plane that has none.
+        pub network: Option<NetworkStats>,
+        /// Time of the last byte from the server, since the start of the run; `None` if there was none.
+        pub last_received: Option<Duration> => most,
+        /// Tenths of a second in which bytes came from the server.
+        #[serde(default)]
+        pub received: Tenths,
+        /// The server's process, where it is known.
+        pub server: Option<ServerStatus>,
+        /// The first time at which memory was short, and how much was free, in words, if it was.
+        #[serde(default)]
+        pub memory_short: Option<String> => first,
+        /// Other load of the machine during the run; `None` if not known.
+        pub machine: Option<MachineStats> => kept,
+        /// The processes of that load that took the most, the first first, as far as they can be seen.
+        #[serde(default)]
+        pub other_processes: Vec<OtherProcess> => kept,
+        /// The server's own time; `None` if its processes are not known.
+        #[serde(default)]
+        pub server_time: Option<ServerTime> => kept,
+        /// Threads of the server's that may run on a worker's processor; `None` if its processes are not
+        /// known, or no worker has a processor to itself.
+        #[serde(default)]
+        pub server_beside: Option<ServerBeside> => kept,
+        /// Users are those of a closed load and ask again as soon as they are answered, without a think time.
+        #[serde(default)]
+        pub asks_at_once: bool => and,
+        /// The server's limits and their effects; `None` if it has none.
+        pub server_limits: Option<ServerLimits> => kept,
+        /// The resource that gave out first; `None` if nothing of a server was monitored.
+        #[serde(default)]
+        pub bottleneck: Option<Bottleneck> => kept,
+        /// The end of the last worker, since the start of the run; `None` while the run goes on.
+        #[serde(default)]
+        pub ended: Option<Duration> => most,
+        /// The run's clock beside the wall clock; `None` in virtual time.
+        #[serde(default)]
+        pub clock: Option<RunClock> => kept,
+        /// The captures that were taken.
+        #[serde(default)]
+        pub captures: Vec<CaptureStats> => kept,
+    }
 }
 
 farfield_base::mergeable! {
@@ -123,6 +129,16 @@ farfield_base::mergeable! {
 }
 
 impl AddressStats {
+    /// Merges the counts of each address with those of the same one.
+    fn by_address(whole: &mut Vec<AddressStats>, part: &[AddressStats]) {
+        for part in part {
+            match whole.iter_mut().find(|own| own.address == part.address) {
+                Some(own) => own.merge(part),
+                None => whole.push(part.clone()),
+            }
+        }
+    }
+
     /// True if nothing was counted.
     pub fn is_nothing(&self) -> bool {
         let AddressStats { address: _, connections, established, requests, failed } = self;
@@ -156,11 +172,13 @@ pub struct CaptureStats {
     pub cpu_ns: u64,
 }
 
-/// A server whose process is known to the engine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerStatus {
-    /// End of the server; `None` if it outlived the run.
-    pub ended: Option<ServerEnd>,
+farfield_base::mergeable! {
+    /// A server whose process is known to the engine.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ServerStatus {
+        /// End of the server; `None` if it outlived the run.
+        pub ended: Option<ServerEnd> => first,
+    }
 }
 
 /// The end of a server in mid-run.
@@ -356,16 +374,18 @@ impl WorkerStats {
     }
 }
 
-/// Arrivals of an open load: requests in an open loop, sessions in a hybrid one, attempts in overload.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ArrivalsSummary")]
-pub struct Arrivals {
-    /// Expected number in the steady part, if the arrival process has one.
-    pub expected: Option<f64>,
-    /// Number due in the steady part of this run, whether or not the engine handled them.
-    pub scheduled: u64,
-    /// Number of those that were begun, at any time.
-    pub begun: u64,
-    /// Number of those that were dropped because of the bound on users.
-    pub dropped: u64,
+farfield_base::mergeable! {
+    /// Arrivals of an open load: requests in an open loop, sessions in a hybrid one, attempts in overload.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "ArrivalsSummary")]
+    pub struct Arrivals {
+        /// Expected number in the steady part, if the arrival process has one.
+        pub expected: Option<f64> => both,
+        /// Number due in the steady part of this run, whether or not the engine handled them.
+        pub scheduled: u64,
+        /// Number of those that were begun, at any time.
+        pub begun: u64,
+        /// Number of those that were dropped because of the bound on users.
+        pub dropped: u64,
+    }
 }

@@ -5,7 +5,6 @@
 //! part on itself, since what a machine lacked is known to its part alone. A part that is missing, that was
 //! invalid or that started with too much skew makes the run invalid.
 
-mod sum;
 #[cfg(test)]
 mod tests;
 
@@ -279,9 +278,9 @@ impl PartsSum {
         let (mut fold, mut stats) = (first.fold.clone(), first.stats.clone());
         for part in rest {
             fold.merge(&part.result.fold);
-            sum::add(&mut stats, &part.result.stats);
+            stats.merge(&part.result.stats);
         }
-        sum::forget_machines(&mut stats, &parts);
+        forget_machines(&mut stats, &parts);
         let start = parts.iter().filter_map(|part| part.result.start_unix_ns()).min();
         let row = |JudgedPart { directory, result, verdict }: &JudgedPart| PartOfRun {
             part: result.part().to_string(),
@@ -358,6 +357,23 @@ impl PartsSum {
             verdict.add_skew(skew, self.skew_max, advice);
         }
     }
+}
+
+/// Leaves out what is one machine's, where there are several parts: its part has judged it, and a sum over
+/// machines would be of none. Warnings are said with the part that they are of.
+fn forget_machines(stats: &mut EngineStats, parts: &[JudgedPart]) {
+    if parts.len() < 2 {
+        return;
+    }
+    (stats.machine, stats.server_time, stats.server_beside) = (None, None, None);
+    (stats.server_limits, stats.bottleneck, stats.clock) = (None, None, None);
+    stats.other_processes.clear();
+    stats.captures.clear();
+    let of_part = |JudgedPart { result, .. }: &JudgedPart| {
+        let part = result.part();
+        result.stats.warnings.iter().map(move |warning| format!("part {part}: {warning}")).collect::<Vec<_>>()
+    };
+    stats.warnings = parts.iter().flat_map(of_part).collect();
 }
 
 /// Units that none of `parts` has, each run of them as one part.

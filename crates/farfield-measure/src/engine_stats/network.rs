@@ -5,60 +5,62 @@ use farfield_base::{Duration, NetworkDrops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Statistics of an emulated network: lateness over the steady part, counts over the whole run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct NetworkStats {
-    /// Clients.
-    pub clients: u64,
-    /// Shards that clients are distributed over.
-    pub shards: u64,
-    /// The gateway's device, `tun` or `packet`; `None` if the server is a model.
-    pub gateway: Option<String>,
-    /// The unloaded round trip of the nearest client: propagation.
-    pub round_trip_least: Duration,
-    /// The unloaded round trip of the farthest client.
-    pub round_trip_largest: Duration,
-    /// Lateness of each packet sent to the server, against its intended instant.
-    pub departure_lateness: Histogram,
-    /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
-    #[serde(default)]
-    pub delivery_lateness: Histogram,
-    /// The longest that what was read of the server's packets can have waited at the gateway, for each read;
-    /// empty if the server is a model.
-    #[serde(default)]
-    pub pickup_lateness: Histogram,
-    /// Lateness of each packet delivered to its client, against its intended instant.
-    pub arrival_lateness: Histogram,
-    /// Lateness of each packet taken over from another shard, against its intended instant; empty if shards
-    /// share no links.
-    pub crossing_lateness: Histogram,
-    /// Packets handed to the server.
-    pub packets_up: u64,
-    /// Packets received from it, large segments counted as their packets.
-    pub packets_down: u64,
-    /// Packets that the gateway lost: the emulator's fault, not the network's.
-    pub overruns: u64,
-    /// Packets that the server's kernel refused, since as many as may wait for the threads that do its
-    /// receive work waited: the fault of a server's machine that is full.
-    #[serde(default)]
-    pub refused: u64,
-    /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that
-    /// work.
-    #[serde(default)]
-    pub receive_threads: Vec<u32>,
-    /// Packets that the network did not deliver: what the scenario asks for.
-    pub drops: NetworkDrops,
-    /// Flows of cross traffic.
-    #[serde(default)]
-    pub cross_traffic: Vec<CrossTrafficStats>,
-    /// Links that clients share, and what is at their ends.
-    #[serde(default)]
-    pub topology: TopologyStats,
-    /// Real programs beside the users.
-    #[serde(default)]
-    pub programs: Vec<ProgramStats>,
-    /// Packets that capturing lost, which changed nothing for anybody else.
-    pub capture_drops: u64,
+farfield_base::mergeable! {
+    /// Statistics of an emulated network: lateness over the steady part, counts over the whole run.
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+    pub struct NetworkStats {
+        /// Clients: every part lays all of them out, and acts for its own.
+        pub clients: u64 => kept,
+        /// Shards that clients are distributed over.
+        pub shards: u64,
+        /// The gateway's device, `tun` or `packet`; `None` if the server is a model.
+        pub gateway: Option<String> => kept,
+        /// The unloaded round trip of the nearest client: propagation.
+        pub round_trip_least: Duration => kept,
+        /// The unloaded round trip of the farthest client.
+        pub round_trip_largest: Duration => kept,
+        /// Lateness of each packet sent to the server, against its intended instant.
+        pub departure_lateness: Histogram,
+        /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
+        #[serde(default)]
+        pub delivery_lateness: Histogram,
+        /// The longest that what was read of the server's packets can have waited at the gateway, for each
+        /// read; empty if the server is a model.
+        #[serde(default)]
+        pub pickup_lateness: Histogram,
+        /// Lateness of each packet delivered to its client, against its intended instant.
+        pub arrival_lateness: Histogram,
+        /// Lateness of each packet taken over from another shard, against its intended instant; empty if
+        /// shards share no links.
+        pub crossing_lateness: Histogram,
+        /// Packets handed to the server.
+        pub packets_up: u64,
+        /// Packets received from it, large segments counted as their packets.
+        pub packets_down: u64,
+        /// Packets that the gateway lost: the emulator's fault, not the network's.
+        pub overruns: u64,
+        /// Packets that the server's kernel refused, since as many as may wait for the threads that do its
+        /// receive work waited: the fault of a server's machine that is full.
+        #[serde(default)]
+        pub refused: u64,
+        /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that
+        /// work.
+        #[serde(default)]
+        pub receive_threads: Vec<u32> => kept,
+        /// Packets that the network did not deliver: what the scenario asks for.
+        pub drops: NetworkDrops,
+        /// Flows of cross traffic; parts share no links, and have none.
+        #[serde(default)]
+        pub cross_traffic: Vec<CrossTrafficStats> => kept,
+        /// Links that clients share, and what is at their ends.
+        #[serde(default)]
+        pub topology: TopologyStats => kept,
+        /// Real programs beside the users.
+        #[serde(default)]
+        pub programs: Vec<ProgramStats> => append,
+        /// Packets that capturing lost, which changed nothing for anybody else.
+        pub capture_drops: u64,
+    }
 }
 
 /// A real program in the place of a client, beside the users, over the whole run.
