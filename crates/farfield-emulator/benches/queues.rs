@@ -52,7 +52,7 @@ fn simulated_ns(queue: &str, load: &str) -> f64 {
     let before_ns = processor_time_ns();
     let played = scene.play();
     let took_ns = processor_time_ns() - before_ns;
-    let packets: u64 = played.links.iter().map(|counts| counts.packets + counts.dropped).sum();
+    let packets: u64 = played.links.iter().map(|link| link.packets + link.impairments.dropped).sum();
     took_ns / packets as f64
 }
 

@@ -6,8 +6,8 @@
 use crate::five_tuple::hash_of_cross;
 use crate::plan::{NetworkPlan, RoutePlan};
 use crate::slots::SharedLinkId;
-use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed};
+use farfield_base::{CrossCounts, Instant};
 use farfield_net::{CrossInstants, CrossTraffic, DropCause, Fate};
 
 /// A flow on a link that clients share.
@@ -17,19 +17,6 @@ pub struct CrossFlow {
     pub link: SharedLinkId,
     /// The flow's packets.
     pub traffic: CrossTraffic,
-}
-
-farfield_base::mergeable! {
-    /// Packets of a flow so far.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-    pub struct CrossCounts {
-        /// Packets that came to the link.
-        pub packets: u64,
-        /// Packets that the wire lost.
-        pub lost: u64,
-        /// Packets that found the queue full, or that a queue dropped early or for their delay.
-        pub dropped: u64,
-    }
 }
 
 /// A flow in the plan, by its place.

@@ -269,7 +269,7 @@ pub(crate) trait Forward {
 
     fn count_refused(&mut self, flight: &Flight<Self::Client>, link: Self::Link) {
         if let Some(counts) = self.counts(link) {
-            counts.refused += flight.packets();
+            counts.impairments.refused += flight.packets();
         }
     }
 

@@ -60,7 +60,7 @@ mod transport;
 mod upcalls;
 
 pub use capture::{CaptureFilter, CapturePlan, CapturedPacket};
-pub use cross_traffic::{CrossCounts, CrossFlow};
+pub use cross_traffic::CrossFlow;
 pub use directory::Directory;
 pub use farfield_model::ServerPlan;
 pub use framed::{Framed, Head};

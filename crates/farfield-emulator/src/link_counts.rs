@@ -4,6 +4,7 @@
 //! Clients' own links are not counted one by one: there are as many as clients.
 
 use crate::plan::NetworkPlan;
+use farfield_base::LinkImpairments;
 use farfield_net::{DropCause, Fate};
 
 /// Links with counters of their own: the first so many. A topology in which each of a million hosts has links
@@ -18,14 +19,8 @@ farfield_base::mergeable! {
         pub packets: u64,
         /// Bytes of the carried packets, from the IP header on.
         pub bytes: u64,
-        /// Packets of these that its queue marked with congestion.
-        pub marked: u64,
-        /// Packets that the wire lost.
-        pub lost: u64,
-        /// Packets that found the queue full, or that a queue dropped early or for their delay.
-        pub dropped: u64,
-        /// Packets that it does not take: too big for it, or it was closed.
-        pub refused: u64,
+        /// Packets of these that it marked, and others that it did not carry.
+        pub impairments: LinkImpairments,
     }
 }
 
@@ -35,12 +30,12 @@ impl LinkCounts {
         match fate {
             Fate::Delivered(delivery) => {
                 self.packets += packets;
-                self.marked += if delivery.first.marked { packets } else { 0 };
+                self.impairments.marked += if delivery.first.marked { packets } else { 0 };
                 self.bytes += packets * u64::from(bytes);
             }
-            Fate::Dropped(DropCause::Lost) => self.lost += packets,
+            Fate::Dropped(DropCause::Lost) => self.impairments.lost += packets,
             Fate::Dropped(DropCause::QueueFull | DropCause::Early | DropCause::Delayed) => {
-                self.dropped += packets
+                self.impairments.dropped += packets
             }
             Fate::Waits => {}
         }

@@ -10,7 +10,6 @@
 use crate::capture::{CapturePlan, CapturedPacket};
 use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
-use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
 use crate::lag;
@@ -22,7 +21,7 @@ use crate::real_hosts::RealHosts;
 use crate::slots::ClientSlot;
 use crate::transit::{Departure, SideEvent};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, NetworkDrops};
+use farfield_base::{CrossCounts, Instant, NetworkDrops};
 use farfield_model::ServerPlan;
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -12,7 +12,7 @@
 //! have been since counts it as of the latest of these. How late packets were is for the caller to count.
 
 use crate::client::Wire;
-use crate::cross_traffic::{CrossCounts, CrossFlows};
+use crate::cross_traffic::CrossFlows;
 use crate::flight::Flight;
 use crate::forward::{Forward, NextFlight, NextStage, PacketPath};
 use crate::lag;
@@ -22,7 +22,7 @@ use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
 use crate::transit::{Crossing, SideEvent, Transit};
 use farfield_base::random::{Purpose, Seed};
-use farfield_base::{Instant, NetworkDrops};
+use farfield_base::{CrossCounts, Instant, NetworkDrops};
 use farfield_net::{Closure, Fate, Link, Mtu};
 use farfield_wire::Ecn;
 use std::collections::VecDeque;

@@ -29,8 +29,8 @@ pub mod window;
 
 use crate::plan::NetworkPlan;
 use crate::shared::Extent;
-use crate::{ClientId, CrossCounts, Directory, LinkCounts, Packet};
-use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Tenths, Window};
+use crate::{ClientId, Directory, LinkCounts, Packet};
+use farfield_base::{CrossCounts, Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_model::{ServerCounters, ServerPlan};

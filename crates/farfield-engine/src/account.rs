@@ -6,9 +6,8 @@ use crate::emulated::hosts::HostReport;
 use crate::plane::Plane;
 use crate::run::{Run, RunSettings};
 use crate::worker_report::{self, WorkerReport};
-use farfield_base::{Bytes, Duration, Instant, LoadCounts, Merge, Window};
-use farfield_emulator::CrossCounts;
-use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkStats, ServerLimits};
+use farfield_base::{Bytes, CrossCounts, Duration, Instant, LoadCounts, Merge, PacketCounts, Window};
+use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
 use farfield_measure::{
     EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ProgramStats, ServerEnd, ServerStatus,
@@ -124,14 +123,14 @@ fn connection_storm([newcomers, begun]: [u64; 2], seconds: f64, bounded: bool) -
 
 /// The warning about packets that the server's kernel refused. No check fails for it alone: it is a limit of
 /// the server's machine, and clients take it for loss.
-fn refused_by_server(network: &NetworkStats) -> Option<String> {
-    let (refused, handed_over) = (network.refused, network.refused + network.packets_up);
+fn refused_by_server(packets: &PacketCounts) -> Option<String> {
+    let (refused, handed_over) = (packets.refused, packets.handed_over());
     (refused > 0).then(|| {
         format!(
             "the server's kernel could not take {refused} of {handed_over} packets ({:.1} %): the threads that do its receive \
              work had too little of the server's processors. Clients sent these packets again; see \
              server.receive-processors",
-            network.refused_share() * 100.0
+            packets.refused_share() * 100.0
         )
     })
 }
@@ -211,15 +210,15 @@ pub(crate) fn describe_network(stats: &mut EngineStats, run: &Run) {
     network.receive_threads = threads.iter().map(|processor| *processor as u32).collect();
     if network.receive_threads.is_empty() {
         // Without threads that can be behind, only too small a buffer of the gateway's refuses a packet.
-        network.overruns += std::mem::take(&mut network.refused);
+        network.packets.overruns += std::mem::take(&mut network.packets.refused);
     }
     for (_, testbed) in emulated.testbeds() {
         match testbed.drops() {
-            Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
+            Ok(drops) => network.packets.overruns += drops.to_clients + drops.to_server,
             Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),
         }
     }
-    stats.warnings.extend(refused_by_server(network));
+    stats.warnings.extend(refused_by_server(&network.packets));
 }
 
 /// The warning about processes that the kernel killed for want of memory: they may include some that the run
@@ -285,9 +284,7 @@ pub(crate) fn describe_programs(stats: &mut EngineStats, ended: io::Result<Optio
 }
 
 fn add_program(program: &mut ProgramStats, part: &HostReport) {
-    program.packets_up += part.up;
-    program.packets_down += part.down;
-    program.refused += part.refused;
+    program.packets.merge(&part.packets);
     program.lateness.merge(&part.lateness);
     program.cut_off |= part.failed.is_some();
 }
@@ -305,12 +302,8 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.pickup_lateness.merge(&part.picked_up);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
-    all.packets_up += part.port.sent;
-    all.packets_down += part.port.received;
-    all.refused += part.port.refused;
-    all.overruns += part.port.failed + part.port.malformed;
+    all.packets.merge(&part.packets);
     all.drops.merge(&part.drops);
-    all.drops.damaged += part.port.damaged;
     add_cross(&mut all.cross_traffic, &part.cross);
     links::add(&mut all.topology.links, &part.links);
     if let Some(error) = &part.failed {
@@ -336,11 +329,7 @@ fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
     if all.len() < part.len() {
         all.resize(part.len(), CrossTrafficStats::default());
     }
-    for (all, CrossCounts { packets, lost, dropped }) in all.iter_mut().zip(part) {
-        all.packets += packets;
-        all.lost += lost;
-        all.dropped += dropped;
-    }
+    all.iter_mut().zip(part).for_each(|(all, part)| all.counts.merge(part));
 }
 
 /// The warning that fewer sessions began than requested, with its remedy.
@@ -374,15 +363,16 @@ pub(crate) fn no_session_completed(settings: &RunSettings, fold: &Fold) -> Optio
 #[cfg(test)]
 mod tests {
     use super::{
-        NetworkStats, NonZeroU32, add_network, connection_storm, dropped_arrivals, refused_by_server,
-        shared_processors,
+        NonZeroU32, add_network, connection_storm, dropped_arrivals, refused_by_server, shared_processors,
     };
-    use crate::worker_report::{NetworkReport, PortCounts};
-    use farfield_base::NetworkDrops;
-    use farfield_emulator::{CrossCounts, LinkCounts};
+    use crate::emulated::hosts::HostReport;
+    use crate::worker_report::NetworkReport;
+    use farfield_base::{CrossCounts, HostCounts, LinkImpairments, NetworkDrops, PacketCounts};
+    use farfield_emulator::LinkCounts;
     use farfield_measure::EngineStats;
     use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
+    use farfield_measure::{NetworkStats, ProgramStats};
 
     #[test]
     fn other_work_beside_the_server_is_a_warning() {
@@ -398,38 +388,47 @@ mod tests {
     #[test]
     fn packets_that_the_server_refused_are_no_overruns() {
         let [departed, delivered, picked_up, arrived, crossed] = [(); 5].map(|()| Histogram::new());
-        let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2, damaged: 6 };
-        let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
+        let packets = PacketCounts { up: 150, overruns: 5, refused: 50, ..PacketCounts::default() };
+        let cross = vec![CrossCounts { packets: 10, lost: 2, ..CrossCounts::default() }];
         let drops = NetworkDrops { unreachable: 4, ..NetworkDrops::default() };
-        let links = vec![LinkCounts { packets: 7, bytes: 700, marked: 4, lost: 1, dropped: 2, refused: 3 }];
-        let hosts = Vec::new();
+        let impairments = LinkImpairments { marked: 4, lost: 1, ..LinkImpairments::default() };
+        let links = vec![LinkCounts { packets: 7, bytes: 700, impairments }];
+        let host = HostCounts { up: 4, refused: 1, ..HostCounts::default() };
+        let host = HostReport { number: 0, packets: host, lateness: Histogram::new(), failed: None };
+        let hosts = vec![host];
         let part = NetworkReport {
             departed,
             delivered,
             picked_up,
             arrived,
             crossed,
-            port,
+            packets,
             drops,
             cross,
             links,
             hosts,
             failed: None,
         };
-        let mut stats = EngineStats::default();
+        let programs = vec![ProgramStats::default()];
+        let network = Some(NetworkStats { programs, ..NetworkStats::default() });
+        let mut stats = EngineStats { network, ..EngineStats::default() };
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);
         let network = stats.network.unwrap();
-        assert_eq!((network.packets_up, network.refused, network.overruns), (300, 100, 10));
-        assert_eq!(network.drops.damaged, 12);
+        let twice = PacketCounts { up: 300, overruns: 10, refused: 100, ..PacketCounts::default() };
+        assert_eq!(network.packets, twice);
         let [flow] = &network.cross_traffic[..] else { panic!("one flow") };
-        assert_eq!((flow.packets, flow.lost, flow.dropped, network.drops.unreachable), (20, 4, 2, 8));
+        assert_eq!(flow.counts, CrossCounts { packets: 20, lost: 4, ..CrossCounts::default() });
+        assert_eq!(network.drops.unreachable, 8);
+        let [program] = &network.programs[..] else { panic!("one program") };
+        assert_eq!(program.packets, HostCounts { up: 8, refused: 2, ..HostCounts::default() });
         let [link] = &network.topology.links[..] else { panic!("one link") };
-        let counts = (link.packets, link.bytes, link.lost, link.dropped, link.refused);
-        assert_eq!(counts, (14, 1400, 2, 4, 6));
-        let text = refused_by_server(&network).unwrap();
+        assert_eq!((link.packets, link.bytes), (14, 1400));
+        let twice = LinkImpairments { marked: 8, lost: 2, ..LinkImpairments::default() };
+        assert_eq!(link.impairments, twice);
+        let text = refused_by_server(&network.packets).unwrap();
         assert!(text.starts_with("the server's kernel could not take 100 of 400 packets (25.0 %)"), "{text}");
-        assert_eq!(refused_by_server(&NetworkStats { refused: 0, ..network }), None);
+        assert_eq!(refused_by_server(&PacketCounts { refused: 0, ..network.packets }), None);
     }
 
     #[test]

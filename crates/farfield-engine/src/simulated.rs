@@ -11,8 +11,8 @@ use crate::meters::Phases;
 use crate::plane::{Capture, PlaneKind, SimulatedPlane};
 use crate::run::{Run, RunError, RunSettings, finish, summary_context};
 use crate::sample_channel::LiveCounts;
-use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
-use farfield_base::{Duration, Instant};
+use crate::worker_report::{NetworkReport, WorkerReport};
+use farfield_base::{Duration, Instant, PacketCounts};
 use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, SimulationGauges, Sink, Tap, simulate_into,
 };
@@ -241,10 +241,10 @@ fn finished(simulated: &Simulated) -> WorkerReport {
             picked_up: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),
-            port: PortCounts {
-                sent: simulated.server.packets_in,
-                received: simulated.server.packets_out,
-                ..PortCounts::default()
+            packets: PacketCounts {
+                up: simulated.server.packets_in,
+                down: simulated.server.packets_out,
+                ..PacketCounts::default()
             },
             drops: simulated.drops,
             cross: simulated.cross.clone(),

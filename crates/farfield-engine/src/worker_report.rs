@@ -1,8 +1,8 @@
 //! Reports of workers at the end of a run.
 
 use crate::emulated::hosts::HostReport;
-use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Tenths};
-use farfield_emulator::{CrossCounts, LinkCounts};
+use farfield_base::{CrossCounts, Instant, LoadCounts, NetworkDrops, Opened, PacketCounts, Tenths};
+use farfield_emulator::LinkCounts;
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
 use std::io;
@@ -52,7 +52,8 @@ pub(crate) struct NetworkReport {
     pub arrived: Histogram,
     /// Lateness of packets taken over from other workers, where workers share links.
     pub crossed: Histogram,
-    pub port: PortCounts,
+    /// Packets that passed its gateway ports.
+    pub packets: PacketCounts,
     pub drops: NetworkDrops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
@@ -62,23 +63,4 @@ pub(crate) struct NetworkReport {
     pub hosts: Vec<HostReport>,
     /// Error that ended the worker early.
     pub failed: Option<io::Error>,
-}
-
-farfield_base::mergeable! {
-    /// Packets that passed a worker's gateway port, over the whole run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-    pub(crate) struct PortCounts {
-        /// Accepted by the server's kernel.
-        pub sent: u64,
-        /// Refused by it, since as many as may wait for its receive work waited.
-        pub refused: u64,
-        /// Not accepted because of an error.
-        pub failed: u64,
-        /// Received from it, large segments counted as their packets.
-        pub received: u64,
-        /// Received from it and malformed.
-        pub malformed: u64,
-        /// Received by a network card and malformed.
-        pub damaged: u64,
-    }
 }

@@ -466,7 +466,7 @@ fn dropped(network: &NetworkSummary) -> Option<String> {
     causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let causes: Vec<String> =
         causes.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
-    let says = format!("dropped of {} packets: ", count(network.packets_up + network.packets_down));
+    let says = format!("dropped of {} packets: ", count(network.packets.passed()));
     let room = COLUMNS - LABEL - says.chars().count();
     (!causes.is_empty()).then(|| labelled("network", &format!("{says}{}", list(causes, room))))
 }
@@ -481,8 +481,8 @@ fn moves(network: &NetworkSummary) -> Option<String> {
 /// Cross traffic, all flows together; nothing where there is none.
 fn cross_traffic(network: &NetworkSummary) -> Option<String> {
     let flows = &network.cross_traffic;
-    let packets: u64 = flows.iter().map(|flow| flow.packets).sum();
-    let gone: u64 = flows.iter().map(|flow| flow.lost + flow.dropped).sum();
+    let packets: u64 = flows.iter().map(|flow| flow.counts.packets).sum();
+    let gone: u64 = flows.iter().map(|flow| flow.counts.gone()).sum();
     let of_flows = if flows.len() == 1 { "1 flow".to_owned() } else { format!("{} flows", flows.len()) };
     let share = percent(gone as f64 / packets.max(1) as f64);
     let line = labelled("cross", &format!("{of_flows}, {} packets, {share} of them dropped", count(packets)));

@@ -43,14 +43,14 @@ fn links_count_what_passes_them_and_what_does_not() {
     ];
     (scene.length, scene.drain) = (ms(900), Duration::from_secs(60));
     let one = scene.play();
-    let came = |link: &LinkCounts| link.packets + link.lost + link.dropped + link.refused;
+    let came = |link: &LinkCounts| link.packets + link.impairments.gone();
     let [up, at_server, down, at_edge] = one.links[..] else { panic!("four links: {:?}", one.links) };
     assert_eq!(came(&at_server), up.packets);
     assert_eq!(at_server.packets, one.server.packets_in);
     assert_eq!(came(&down), one.server.packets_out);
     assert_eq!(came(&at_edge), down.packets);
-    let lost: u64 = one.links.iter().map(|link| link.lost).sum();
-    let dropped: u64 = one.links.iter().map(|link| link.dropped).sum();
+    let lost: u64 = one.links.iter().map(|link| link.impairments.lost).sum();
+    let dropped: u64 = one.links.iter().map(|link| link.impairments.dropped).sum();
     assert!(lost > 0 && dropped > 0, "{:?}", one.links);
     assert_eq!((lost, dropped), (one.drops.lost, one.drops.queue_full));
     // Twenty kilobytes a reply and a head, in packets of 1460 bytes with 52 of headers; what is lost, again.

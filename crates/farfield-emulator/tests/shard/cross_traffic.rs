@@ -3,8 +3,8 @@
 use crate::scene::{Scene, bytes_of, count, link, ms, ok};
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant};
-use farfield_emulator::{ClientId, CrossCounts, CrossFlow, Packet, Router, SharedLinkId, Udp, simulate};
+use farfield_base::{CrossCounts, Duration, Instant};
+use farfield_emulator::{ClientId, CrossFlow, Packet, Router, SharedLinkId, Udp, simulate};
 use farfield_net::CrossTraffic;
 use farfield_wire::Ecn;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ fn downloads(queue: &str, ecn: EcnUse, shards: u32) -> Simulated {
 }
 
 fn marked(played: &Simulated) -> u64 {
-    played.links.iter().map(|link| link.marked).sum()
+    played.links.iter().map(|link| link.impairments.marked).sum()
 }
 
 /// Queues mark in place of dropping if both ends agreed, and hardly anything is sent again; they drop if the

@@ -1,6 +1,7 @@
 //! Links that clients share in the statistics of a run: which nodes they join, and what is at their ends.
 
 use crate::plane::EmulatedNetwork;
+use farfield_base::Merge;
 use farfield_emulator::{LinkCounts, RoutePlan};
 use farfield_measure::engine_stats::{AttachedStats, LinkStats, TopologyStats};
 use farfield_net::LinkName;
@@ -20,13 +21,10 @@ pub(super) fn add(all: &mut Vec<LinkStats>, part: &[LinkCounts]) {
     if all.len() < part.len() {
         all.resize(part.len(), LinkStats::default());
     }
-    for (all, LinkCounts { packets, bytes, marked, lost, dropped, refused }) in all.iter_mut().zip(part) {
+    for (all, LinkCounts { packets, bytes, impairments }) in all.iter_mut().zip(part) {
         all.packets += packets;
         all.bytes += bytes;
-        all.marked += marked;
-        all.lost += lost;
-        all.dropped += dropped;
-        all.refused += refused;
+        all.impairments.merge(impairments);
     }
 }
 

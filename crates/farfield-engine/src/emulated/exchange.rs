@@ -9,8 +9,8 @@
 //! A sleeping worker is woken only for packets that are due before it would wake by itself. This path has no
 //! lock, and only the channels' own blocks are allocated.
 
-use farfield_base::{Instant, NetworkDrops, Window};
-use farfield_emulator::{CrossCounts, Crossing, LinkCounts, Shard, SharedLinks};
+use farfield_base::{CrossCounts, Instant, NetworkDrops, Window};
+use farfield_emulator::{Crossing, LinkCounts, Shard, SharedLinks};
 use farfield_measure::Histogram;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;

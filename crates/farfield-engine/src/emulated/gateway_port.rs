@@ -5,8 +5,7 @@
 
 use crate::emulated::delivery::Delivery;
 use crate::emulated::pickup::Pickup;
-use crate::worker_report::PortCounts;
-use farfield_base::{Duration, Instant, Window};
+use farfield_base::{Duration, Instant, NetworkDrops, PacketCounts, Window};
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Departure, Framed, Packet, PacketPayload};
 use farfield_measure::Histogram;
@@ -39,7 +38,9 @@ pub(crate) struct GatewayPort {
     pub delivery: Option<Delivery>,
     /// Time that packets from the server's kernel wait here.
     pub pickup: Pickup,
-    pub counts: PortCounts,
+    pub counts: PacketCounts,
+    /// Packets that were damaged on the way to a network card.
+    pub drops: NetworkDrops,
 }
 
 impl GatewayPort {
@@ -61,7 +62,8 @@ impl GatewayPort {
             lateness: Histogram::new(),
             delivery,
             pickup,
-            counts: PortCounts::default(),
+            counts: PacketCounts::default(),
+            drops: NetworkDrops::default(),
         }
     }
 
@@ -105,12 +107,12 @@ impl GatewayPort {
             }
         };
         match written {
-            Ok(true) => self.counts.sent += packets,
+            Ok(true) => self.counts.up += packets,
             Ok(false) => {
                 self.counts.refused += packets;
                 self.resumes_at = self.clock.now() + PAUSE_AFTER_REFUSAL;
             }
-            Err(_) => self.counts.failed += 1,
+            Err(_) => self.counts.overruns += 1,
         }
     }
 
@@ -141,7 +143,7 @@ impl GatewayPort {
         if self.pickup.is_mark(&bytes) {
             return Ok(true);
         }
-        let (received, mut each) = (&mut self.counts.received, each);
+        let (received, mut each) = (&mut self.counts.down, each);
         if is_for(&self.hosts, &bytes) {
             match Framed::parse(framed) {
                 Ok(framed) => {
@@ -167,8 +169,8 @@ impl GatewayPort {
     /// it.
     fn count_unreadable(&mut self) {
         match self.queue.is_on_card() {
-            true => self.counts.damaged += 1,
-            false => self.counts.malformed += 1,
+            true => self.drops.damaged += 1,
+            false => self.counts.overruns += 1,
         }
     }
 }

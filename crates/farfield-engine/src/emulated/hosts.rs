@@ -4,7 +4,7 @@
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
 use crate::shell::packet_port::{PacketPort, PortRead};
-use farfield_base::Window;
+use farfield_base::{HostCounts, Window};
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
@@ -30,11 +30,8 @@ struct Host {
     number: usize,
     address: IpAddr,
     port: PacketPort,
-    up: u64,
-    down: u64,
-    /// Packets with another source than its own address.
-    astray: u64,
-    malformed: u64,
+    /// Its packets; those that its kernel refused are counted by the port.
+    packets: HostCounts,
     lateness: Histogram,
     /// The error of the interface, once it is gone.
     failed: Option<io::Error>,
@@ -44,10 +41,7 @@ struct Host {
 #[derive(Debug)]
 pub(crate) struct HostReport {
     pub number: usize,
-    pub up: u64,
-    pub down: u64,
-    /// Packets that its kernel did not take, or that were malformed or not its own.
-    pub refused: u64,
+    pub packets: HostCounts,
     /// Lateness of the packets that it got in the measured part.
     pub lateness: Histogram,
     pub failed: Option<io::Error>,
@@ -60,10 +54,7 @@ impl Hosts {
             number,
             address,
             port: PacketPort::new(queue),
-            up: 0,
-            down: 0,
-            astray: 0,
-            malformed: 0,
+            packets: HostCounts::default(),
             lateness: Histogram::new(),
             failed: None,
         };
@@ -95,12 +86,12 @@ impl Hosts {
             for _ in 0..READS_A_TURN {
                 match host.port.receive() {
                     Ok(PortRead::Packet(packet)) if packet.addresses.source() == host.address => {
-                        host.up += packet.packets();
+                        host.packets.up += packet.packets();
                         packets.push(packet);
                     }
                     // A program has the address of its own client and no other's.
-                    Ok(PortRead::Packet(packet)) => host.astray += packet.packets(),
-                    Ok(PortRead::Malformed) => host.malformed += 1,
+                    Ok(PortRead::Packet(packet)) => host.packets.refused += packet.packets(),
+                    Ok(PortRead::Malformed) => host.packets.refused += 1,
                     Ok(PortRead::Nothing) => break,
                     Err(error) => {
                         host.failed = Some(error);
@@ -121,7 +112,7 @@ impl Hosts {
                 let late = self.clock.now().since(intended);
                 (0..packet.packets()).for_each(|_| host.lateness.record(late));
             }
-            host.down += packet.packets();
+            host.packets.down += packet.packets();
             host.port.send(packet);
             any = true;
         }
@@ -139,9 +130,7 @@ impl Hosts {
     pub fn into_reports(self) -> impl Iterator<Item = HostReport> {
         self.hosts.into_iter().map(|host| HostReport {
             number: host.number,
-            up: host.up,
-            down: host.down,
-            refused: host.port.refused + host.malformed + host.astray,
+            packets: HostCounts { refused: host.packets.refused + host.port.refused, ..host.packets },
             lateness: host.lateness,
             failed: host.failed,
         })

@@ -15,9 +15,9 @@ use crate::emulated::hosts::Hosts;
 use crate::emulated::pickup::SleepMeter;
 use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
-use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
+use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::merge::by_place;
-use farfield_base::{Duration, Instant, Merge, Window};
+use farfield_base::{Duration, Instant, Merge, PacketCounts, Window};
 use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -397,11 +397,12 @@ impl Worker {
         self.samples.live = self.live_counts(Instant::MAX);
         self.samples.flush();
         let [mut departed, mut delivered, mut picked_up] = [(); 3].map(|()| Histogram::new());
-        let mut port = PortCounts::default();
-        for GatewayPort { lateness, delivery, pickup, counts, .. } in &mut self.ports {
+        let mut packets = PacketCounts::default();
+        for GatewayPort { lateness, delivery, pickup, counts, drops: of_port, .. } in &mut self.ports {
             departed.merge(lateness);
             picked_up.merge(&pickup.lateness);
-            port.merge(counts);
+            packets.merge(counts);
+            drops.merge(of_port);
             if let Some(delivery) = delivery {
                 delivery.look();
                 delivered.merge(&delivery.lateness);
@@ -413,7 +414,7 @@ impl Worker {
             picked_up,
             arrived: self.lateness.arrived,
             crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
-            port,
+            packets,
             drops,
             cross,
             links,

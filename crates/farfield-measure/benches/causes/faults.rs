@@ -92,7 +92,7 @@ pub static FAULTS: [Fault; 30] = [
         scene.cost(3.1);
         scene.reports.push(|stats| {
             let network = stats.network.as_mut().expect("a network");
-            (network.packets_up, network.refused) = (10_000, 60_000);
+            (network.packets.up, network.packets.refused) = (10_000, 60_000);
         });
     }),
     fault("others hold the server's processors", "server-held-up", |scene| {

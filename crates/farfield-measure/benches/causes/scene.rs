@@ -2,7 +2,7 @@
 //! millisecond, on a worker that has a processor to itself and hardly anything to do. As it is, it is valid.
 
 use super::worker::{self, Away, Due, MS, Why};
-use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, Outcome, PacketCounts, Sample, Window};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
     Arrivals, EngineStats, Fold, Heading, Histogram, LoadKind, MachineStats, NetworkStats, ServerBeside,
@@ -184,8 +184,7 @@ fn network() -> NetworkStats {
         departure_lateness: on_time(30),
         delivery_lateness: on_time(15),
         arrival_lateness: on_time(40),
-        packets_up: 10_000,
-        packets_down: 10_000,
+        packets: PacketCounts { up: 10_000, down: 10_000, ..PacketCounts::default() },
         receive_threads: vec![0],
         ..NetworkStats::default()
     }

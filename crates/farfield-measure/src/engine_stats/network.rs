@@ -1,7 +1,7 @@
 //! Statistics of an emulated network: its shards, links, drops, moves and programs.
 
 use crate::histogram::Histogram;
-use farfield_base::{Duration, NetworkDrops};
+use farfield_base::{CrossCounts, Duration, HostCounts, LinkImpairments, NetworkDrops, PacketCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,18 +33,11 @@ farfield_base::mergeable! {
         /// Lateness of each packet taken over from another shard, against its intended instant; empty if
         /// shards share no links.
         pub crossing_lateness: Histogram,
-        /// Packets handed to the server.
-        pub packets_up: u64,
-        /// Packets received from it, large segments counted as their packets.
-        pub packets_down: u64,
-        /// Packets that the gateway lost: the emulator's fault, not the network's.
-        pub overruns: u64,
-        /// Packets that the server's kernel refused, since as many as may wait for the threads that do its
-        /// receive work waited: the fault of a server's machine that is full.
-        #[serde(default)]
-        pub refused: u64,
-        /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that
-        /// work.
+        /// Packets that passed the gateway.
+        #[serde(flatten)]
+        pub packets: PacketCounts,
+        /// Processors of the threads that do the receive work of the server's kernel; empty if the writer of
+        /// a packet, or nobody in particular, does that work.
         #[serde(default)]
         pub receive_threads: Vec<u32> => kept,
         /// Packets that the network did not deliver: what the scenario asks for.
@@ -79,12 +72,9 @@ pub struct ProgramStats {
     pub code: Option<u8>,
     /// End of the program, since the start of the run.
     pub ended: Option<Duration>,
-    /// Packets that its kernel sent.
-    pub packets_up: u64,
-    /// Packets that came to it.
-    pub packets_down: u64,
-    /// Packets that its kernel did not take, or that were malformed or from an address not its own.
-    pub refused: u64,
+    /// Its packets.
+    #[serde(flatten)]
+    pub packets: HostCounts,
     /// Lateness of the packets that came to it, against their intended instants.
     pub lateness: Histogram,
     /// True if the program's interface vanished during the run.
@@ -109,13 +99,6 @@ impl ProgramStats {
     }
 }
 
-impl NetworkStats {
-    /// The share of the packets for the server that its kernel refused; 0 if there were none.
-    pub fn refused_share(&self) -> f64 {
-        self.refused as f64 / (self.packets_up + self.refused).max(1) as f64
-    }
-}
-
 /// A flow of cross traffic on a link, over the whole run: packets of nobody's, counted apart from those of
 /// clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -126,12 +109,9 @@ pub struct CrossTrafficStats {
     pub bits_per_second: u64,
     /// Bytes of each packet.
     pub packet_bytes: u64,
-    /// Packets that came to the link.
-    pub packets: u64,
-    /// Packets that the wire lost.
-    pub lost: u64,
-    /// Packets that the link's queue dropped.
-    pub dropped: u64,
+    /// Its packets.
+    #[serde(flatten)]
+    pub counts: CrossCounts,
 }
 
 /// The links that clients share, over the whole run, and what is at their ends.
@@ -168,15 +148,9 @@ pub struct LinkStats {
     /// The share of what it can carry that it did carry, over the whole run with its warm-up and its drain;
     /// null if nothing limits it.
     pub load: Option<f64>,
-    /// Packets of these that its queue marked with congestion (RFC 3168).
-    #[serde(default)]
-    pub marked: u64,
-    /// Packets that the wire lost.
-    pub lost: u64,
-    /// Packets that its queue dropped.
-    pub dropped: u64,
-    /// Packets that it did not take: too big for it, or it was closed.
-    pub refused: u64,
+    /// Packets that it marked, and others that it did not carry.
+    #[serde(flatten)]
+    pub impairments: LinkImpairments,
 }
 
 /// Clients of one class whose own links end at one node.

@@ -2,7 +2,7 @@
 
 use super::TimingSummary;
 use crate::engine_stats::{CrossTrafficStats, NetworkStats, ProgramStats, TopologyStats};
-use farfield_base::{Duration, MoveCounts, NetworkDrops};
+use farfield_base::{Duration, HostCounts, MoveCounts, NetworkDrops, PacketCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,16 +33,9 @@ pub struct NetworkSummary {
     /// Lateness of packets taken over from other shards; null if shards share no links.
     #[serde(default)]
     pub crossing_lateness: Option<TimingSummary>,
-    /// Packets handed to the server.
-    pub packets_up: u64,
-    /// Packets taken from it.
-    pub packets_down: u64,
-    /// Packets that the gateway lost: the emulator's fault.
-    pub gateway_overruns: u64,
-    /// Packets that the server's kernel refused, since its receive work was behind: the doing of a server's
-    /// machine that is full.
-    #[serde(default)]
-    pub refused_by_server: u64,
+    /// Packets that passed the gateway.
+    #[serde(flatten)]
+    pub packets: PacketCounts,
     /// Packets that the network did not deliver: the scenario's doing.
     pub drops: NetworkDrops,
     /// Connections of clients that moved.
@@ -78,12 +71,9 @@ pub struct ProgramSummary {
     pub code: Option<u8>,
     /// End of the program, since the start of the run; null if it ran until the run was over.
     pub ended_ns: Option<u64>,
-    /// Packets that its kernel sent.
-    pub packets_up: u64,
-    /// Packets that came to it.
-    pub packets_down: u64,
-    /// Packets that its kernel did not take, or that were malformed or from an address not its own.
-    pub refused: u64,
+    /// Its packets.
+    #[serde(flatten)]
+    pub packets: HostCounts,
     /// Lateness of the packets that came to it; null if none did.
     pub lateness: Option<TimingSummary>,
     /// True if the program's interface vanished during the run.
@@ -99,9 +89,7 @@ impl ProgramSummary {
             log: stats.log.clone(),
             code: stats.code,
             ended_ns: stats.ended.map(|at| at.as_ns()),
-            packets_up: stats.packets_up,
-            packets_down: stats.packets_down,
-            refused: stats.refused,
+            packets: stats.packets,
             lateness: TimingSummary::of(&stats.lateness),
             cut_off: stats.cut_off,
         }
@@ -127,10 +115,7 @@ impl NetworkSummary {
             pickup_lateness: TimingSummary::of(&stats.pickup_lateness),
             arrival_lateness: TimingSummary::of(&stats.arrival_lateness),
             crossing_lateness: TimingSummary::of(&stats.crossing_lateness),
-            packets_up: stats.packets_up,
-            packets_down: stats.packets_down,
-            gateway_overruns: stats.overruns,
-            refused_by_server: stats.refused,
+            packets: stats.packets,
             drops: stats.drops,
             moves,
             cross_traffic: stats.cross_traffic.clone(),

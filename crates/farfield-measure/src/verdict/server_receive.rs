@@ -22,9 +22,9 @@ pub fn taken(run: &RunView<'_>) -> Check {
     let what = "Where something failed, it was not because the server's kernel refused packets.";
     let skip = |why: &str| Check::skipped(NAME, what, REFUSED_MOST, LimitUnit::Share, why);
     let Some(network) = &run.stats.network else { return skip(timing::NO_NETWORK) };
-    let check = Check::at_most(NAME, what, network.refused_share(), REFUSED_MOST, LimitUnit::Share);
+    let check = Check::at_most(NAME, what, network.packets.refused_share(), REFUSED_MOST, LimitUnit::Share);
     let note = (check.state == CheckState::Failed).then(|| {
-        let (refused, handed_over) = (network.refused, network.refused + network.packets_up);
+        let (refused, handed_over) = (network.packets.refused, network.packets.handed_over());
         format!("the server's kernel could not take {refused} of {handed_over} packets")
     });
     check.noted(note).advised(|| advice(run, network))
@@ -58,8 +58,8 @@ pub fn explains(run: &RunView<'_>, check: &str) -> bool {
 /// The packets that were written in vain, as a share of all that were handed over at the gateway in either
 /// direction: what a worker has to do grows with them.
 fn repeated_share(network: &NetworkStats) -> f64 {
-    let all = network.refused + network.packets_up + network.packets_down;
-    network.refused as f64 / all.max(1) as f64
+    let all = network.packets.handed_over() + network.packets.down;
+    network.packets.refused as f64 / all.max(1) as f64
 }
 
 /// Takes a failure back where nothing failed because of it.

@@ -118,7 +118,7 @@ fn each_check_catches_its_own() {
         ("crossing-lateness", |stats| {
             add(&mut network(stats).crossing_lateness, 2, Duration::from_us(1_002))
         }),
-        ("gateway-overruns", |stats| network(stats).overruns = 1),
+        ("gateway-overruns", |stats| network(stats).packets.overruns = 1),
     ];
     for (name, damage) in breaks {
         let (fold, mut stats) = good_run();

@@ -143,7 +143,7 @@ fn packets(
 pub fn gateway_overruns(run: &RunView<'_>) -> Check {
     let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
     match &run.stats.network {
-        Some(network) => Check::at_most(name, what, network.overruns as f64, 0.0, LimitUnit::Count),
+        Some(network) => Check::at_most(name, what, network.packets.overruns as f64, 0.0, LimitUnit::Count),
         None => Check::skipped(name, what, 0.0, LimitUnit::Count, NO_NETWORK),
     }
     .advised(|| format!("{}; or lengthen `network.gateway-queue`", run.keep_up()))

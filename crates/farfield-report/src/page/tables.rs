@@ -452,13 +452,13 @@ pub(super) fn network(page: &mut String, summary: &Summary) {
         vec!["clients".to_owned(), count(network.clients)],
         vec!["round trip of the nearest client".to_owned(), time(network.round_trip_ns_least)],
         vec!["round trip of the farthest client".to_owned(), time(network.round_trip_ns_largest)],
-        vec!["packets to the server".to_owned(), count(network.packets_up)],
-        vec!["packets from the server".to_owned(), count(network.packets_down)],
+        vec!["packets to the server".to_owned(), count(network.packets.up)],
+        vec!["packets from the server".to_owned(), count(network.packets.down)],
     ];
     // In virtual time there is neither a gateway nor a kernel.
     if !is_simulated {
-        rows.push(vec!["lost by the gateway".to_owned(), count(network.gateway_overruns)]);
-        rows.push(vec!["refused by the server's kernel".to_owned(), count(network.refused_by_server)]);
+        rows.push(vec!["lost by the gateway".to_owned(), count(network.packets.overruns)]);
+        rows.push(vec!["refused by the server's kernel".to_owned(), count(network.packets.refused)]);
     }
     let drops = network.drops.by_cause().into_iter().filter(|(_, packets)| *packets > 0);
     rows.extend(
@@ -466,8 +466,8 @@ pub(super) fn network(page: &mut String, summary: &Summary) {
     );
     for flow in &network.cross_traffic {
         let link = escaped(&flow.link);
-        rows.push(vec![format!("cross traffic on {link}: packets"), count(flow.packets)]);
-        rows.push(vec![format!("cross traffic on {link}: dropped"), count(flow.lost + flow.dropped)]);
+        rows.push(vec![format!("cross traffic on {link}: packets"), count(flow.counts.packets)]);
+        rows.push(vec![format!("cross traffic on {link}: dropped"), count(flow.counts.gone())]);
     }
     table(page, &["", ""], &rows);
 }
@@ -491,8 +491,8 @@ pub(super) fn programs(page: &mut String, summary: &Summary) {
             escaped(&program.address),
             escaped(program.command.as_deref().unwrap_or("the shell")),
             ended,
-            count(program.packets_up),
-            count(program.packets_down),
+            count(program.packets.up),
+            count(program.packets.down),
             program.lateness.as_ref().and_then(late).unwrap_or_else(|| "-".to_owned()),
         ]
     };

@@ -54,14 +54,14 @@ fn links(page: &mut String, topology: &TopologyStats) {
             time(link.delay_ns),
             link.load.map_or_else(dash, percent),
             count(link.packets),
-            count(link.dropped),
-            count(link.lost),
-            count(link.refused),
+            count(link.impairments.dropped),
+            count(link.impairments.lost),
+            count(link.impairments.refused),
         ]
     };
     let mut all: Vec<&LinkStats> = topology.links.iter().collect();
     if all.len() > 2 * NAMES {
-        all.sort_by_key(|link| std::cmp::Reverse((link.dropped + link.lost + link.refused, link.bytes)));
+        all.sort_by_key(|link| std::cmp::Reverse((link.impairments.gone(), link.bytes)));
     }
     let rows: Vec<Vec<String>> = all.iter().take(2 * NAMES).map(|link| row(link)).collect();
     let which = match all.len() > rows.len() {
@@ -177,7 +177,7 @@ fn plain(name: &str) -> String {
 }
 
 fn bar(link: &LinkStats) -> Bar {
-    let gone = link.dropped + link.lost + link.refused;
+    let gone = link.impairments.gone();
     let mut text = match link.load {
         Some(load) => percent(load),
         None => format!("{} packets", count(link.packets)),
@@ -191,10 +191,12 @@ fn bar(link: &LinkStats) -> Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farfield_base::LinkImpairments;
 
     fn link(from: &str, to: &str, load: f64, dropped: u64) -> LinkStats {
         let (from, to) = (from.to_owned(), to.to_owned());
-        LinkStats { from, to, load: Some(load), dropped, ..LinkStats::default() }
+        let impairments = LinkImpairments { dropped, ..LinkImpairments::default() };
+        LinkStats { from, to, load: Some(load), impairments, ..LinkStats::default() }
     }
 
     /// A server behind a core with two routers, of which one also reaches the other.

@@ -81,7 +81,7 @@ fn packets(network: &NetworkSummary) -> String {
         Some(format!("{} {end}", p99(times)))
     }));
     late.push(format!("{} in", or_dash(&network.arrival_lateness)));
-    let packets = count(network.packets_up + network.packets_down);
+    let packets = count(network.packets.passed());
     format!("{packets}, late p99 {}", late.join(", "))
 }
 

@@ -28,13 +28,14 @@ fn in_words(program: &ProgramSummary) -> String {
         _ => "to the end".to_owned(),
     };
     let command = program.command.as_deref().unwrap_or("the shell");
-    let [up, down] = [program.packets_up, program.packets_down].map(count);
+    let [up, down] = [program.packets.up, program.packets.down].map(count);
     format!("{}: {ended}; {up} packets up, {down} down; {command}", program.class)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farfield_base::HostCounts;
 
     fn program() -> ProgramSummary {
         ProgramSummary {
@@ -44,9 +45,7 @@ mod tests {
             log: Some("program-1.log".into()),
             code: None,
             ended_ns: None,
-            packets_up: 1_200,
-            packets_down: 4,
-            refused: 0,
+            packets: HostCounts { up: 1_200, down: 4, ..HostCounts::default() },
             lateness: None,
             cut_off: false,
         }

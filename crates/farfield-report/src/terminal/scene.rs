@@ -1,6 +1,6 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
-use farfield_base::{Duration, Instant, NetworkDrops, Note, Outcome, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, NetworkDrops, Note, Outcome, PacketCounts, Sample, Stamp, Window};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
     Arrivals, EngineStats, Fold, Heading, LoadKind, MachineStats, NetworkStats, ServerEnd, ServerStatus,
@@ -140,8 +140,7 @@ impl Scene {
         let mut network = NetworkStats {
             clients: 30,
             shards: 1,
-            packets_up: 10,
-            packets_down: 20,
+            packets: PacketCounts { up: 10, down: 20, ..PacketCounts::default() },
             drops,
             ..Default::default()
         };

@@ -416,7 +416,7 @@ fn counts_of_what_went_wrong_have_room() {
     summary.connections.established = 2_850_000;
     let text = plain(&summary);
     assert!(text.contains("; 2,848 resent; 8.99 requests each\n"), "{text}");
-    summary.network.as_mut().expect("a network").packets_up = u64::MAX - 20;
+    summary.network.as_mut().expect("a network").packets.up = u64::MAX - 20;
     let text = plain(&summary);
     assert!(text.contains(" packets: lost 3\n"), "{text}");
     is_as_narrow(&text);

@@ -119,8 +119,8 @@ fn each_request_is_logged(test: &str, loss: &str) -> Option<NetworkDrops> {
     let samples = accounts(&ended, &asked);
     assert!(samples.len() > 200 && asked.keys().any(IpAddr::is_ipv6) && asked.keys().any(IpAddr::is_ipv4));
     let network = ended.summary().network.expect("an emulated network");
-    assert_eq!((network.gateway_overruns, network.drops.nobody, network.drops.damaged), (0, 0, 0));
-    assert!(network.packets_up > samples.len() as u64 && network.packets_down > samples.len() as u64);
+    assert_eq!((network.packets.overruns, network.drops.nobody, network.drops.damaged), (0, 0, 0));
+    assert!(network.packets.up > samples.len() as u64 && network.packets.down > samples.len() as u64);
     Some(network.drops)
 }
 
@@ -152,7 +152,7 @@ fn shards_that_share_a_link() {
     assert!(samples.iter().all(|sample| sample.number == 0));
     let network = ended.summary().network.expect("an emulated network");
     let [flow] = &network.cross_traffic[..] else { panic!("one flow") };
-    assert!(flow.link == "shared.down" && flow.packets > 100, "{flow:?}");
+    assert!(flow.link == "shared.down" && flow.counts.packets > 100, "{flow:?}");
     let directory = ended.directory.display().to_string();
     far.wan.place.farfield(&format!("verify {directory}")).exits(2).says(&["tls.key-log"]);
     let mut tshark = std::process::Command::new("tshark");

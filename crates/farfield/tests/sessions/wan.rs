@@ -113,7 +113,7 @@ fn visits_from_far_away_bring_what_they_were_given() {
         assert!(of_class.count() > 20, "{name}");
     }
     let network = ended.summary().network.expect("an emulated network");
-    assert!(network.drops.lost > 20 && network.gateway_overruns == 0, "{:?}", network.drops);
+    assert!(network.drops.lost > 20 && network.packets.overruns == 0, "{:?}", network.drops);
 }
 
 /// The shop's requests are those of the samples, state by state.

@@ -114,7 +114,7 @@ fn accounts(ended: &Ended, asked: &[LoggedRequest]) -> Vec<Sample> {
     assert_eq!(steady, summary.steady.requests);
     assert!(summary.classes.iter().all(|class| count(&class.steady, Outcome::Ok) > 0));
     let network = summary.network.expect("an emulated network");
-    assert_eq!((network.clients, network.gateway_overruns), (1000, 0));
+    assert_eq!((network.clients, network.packets.overruns), (1000, 0));
     assert!(network.drops.lost > 20, "{:?}", network.drops);
     samples
 }

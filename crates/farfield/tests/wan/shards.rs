@@ -41,7 +41,7 @@ fn run(wan: &Wan, load: &str, shards: u32) -> Made {
     let made = Made { summary: ended.summary(), samples: ended.samples() };
     let network = made.summary.network.as_ref().expect("a network");
     assert_eq!((network.shards, network.clients), (shards.into(), 132));
-    assert_eq!((network.gateway_overruns, network.drops), (0, Default::default()), "nothing is lost");
+    assert_eq!((network.packets.overruns, network.drops), (0, Default::default()), "nothing is lost");
     assert_eq!(network.crossing_lateness.is_some(), shards > 1);
     if let Some(late) = &network.crossing_lateness {
         let [half, p99] = [Quantile::P50, Quantile::P99].map(|quantile| late.quantile_ns(quantile));

@@ -417,7 +417,7 @@ fn captures_are_clean_where_nothing_is_lost() {
     let ended = wan.run(LOSSLESS, &format!("--capture {SHORT}")).exits(0);
     let network = ended.summary().network.expect("a network");
     assert_eq!(network.capture_drops, 0);
-    assert_eq!(frames(&tshark, &ended, "frame"), network.packets_up + network.packets_down);
+    assert_eq!(frames(&tshark, &ended, "frame"), network.packets.passed());
     is_clean(&tshark, &ended);
 
     let ended = wan.run(LOSSLESS, &format!("--set capture.clients=[0,1,2,3] {SHORT}")).exits(0);

@@ -1,12 +1,13 @@
 //! Packets that the server's kernel refused: a cause of other failures, and none by themselves.
 
 use super::*;
+use farfield_base::PacketCounts;
 
 /// A good run in which the server's kernel took `taken` packets and refused `refused`.
 fn refused(taken: u64, refused: u64) -> (Fold, EngineStats) {
     let (fold, mut stats) = good_run();
     let network = network(&mut stats);
-    (network.packets_up, network.packets_down, network.refused) = (taken, 1_000, refused);
+    network.packets = PacketCounts { up: taken, down: 1_000, refused, ..PacketCounts::default() };
     network.receive_threads = vec![0];
     (fold, stats)
 }

@@ -75,7 +75,7 @@ for nth in range(4):
     let codes: Vec<_> = programs.iter().map(|program| program.code).collect();
     assert_eq!(codes, [Some(0), Some(0)], "{programs:?}");
     assert!(
-        programs.iter().all(|program| program.packets_up > 10 && program.packets_down > 10),
+        programs.iter().all(|program| program.packets.up > 10 && program.packets.down > 10),
         "{programs:?}"
     );
     assert!(samples.iter().all(|sample| sample.outcome == Outcome::Ok), "{samples:?}");
