@@ -292,16 +292,12 @@ fn add_program(program: &mut ProgramStats, part: &HostReport) {
 fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     let all = stats.network.get_or_insert_default();
     for host in &part.hosts {
-        all.arrival_lateness.merge(&host.lateness);
+        all.lateness.arrival.merge(&host.lateness);
         if let Some(program) = all.programs.get_mut(host.number) {
             add_program(program, host);
         }
     }
-    all.departure_lateness.merge(&part.departed);
-    all.delivery_lateness.merge(&part.delivered);
-    all.pickup_lateness.merge(&part.picked_up);
-    all.arrival_lateness.merge(&part.arrived);
-    all.crossing_lateness.merge(&part.crossed);
+    all.lateness.merge(&part.lateness);
     all.packets.merge(&part.packets);
     all.drops.merge(&part.drops);
     add_cross(&mut all.cross_traffic, &part.cross);
@@ -367,12 +363,12 @@ mod tests {
     };
     use crate::emulated::hosts::HostReport;
     use crate::worker_report::NetworkReport;
-    use farfield_base::{CrossCounts, HostCounts, LinkImpairments, NetworkDrops, PacketCounts};
+    use farfield_base::{CrossCounts, Duration, HostCounts, LinkImpairments, NetworkDrops, PacketCounts};
     use farfield_emulator::LinkCounts;
     use farfield_measure::EngineStats;
     use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
-    use farfield_measure::{NetworkStats, ProgramStats};
+    use farfield_measure::{NetworkStats, PacketLateness, ProgramStats};
 
     #[test]
     fn other_work_beside_the_server_is_a_warning() {
@@ -387,7 +383,8 @@ mod tests {
 
     #[test]
     fn packets_that_the_server_refused_are_no_overruns() {
-        let [departed, delivered, picked_up, arrived, crossed] = [(); 5].map(|()| Histogram::new());
+        let mut lateness = PacketLateness::<Histogram>::default();
+        lateness.arrival.record(Duration::from_us(40));
         let packets = PacketCounts { up: 150, overruns: 5, refused: 50, ..PacketCounts::default() };
         let cross = vec![CrossCounts { packets: 10, lost: 2, ..CrossCounts::default() }];
         let drops = NetworkDrops { unreachable: 4, ..NetworkDrops::default() };
@@ -396,25 +393,14 @@ mod tests {
         let host = HostCounts { up: 4, refused: 1, ..HostCounts::default() };
         let host = HostReport { number: 0, packets: host, lateness: Histogram::new(), failed: None };
         let hosts = vec![host];
-        let part = NetworkReport {
-            departed,
-            delivered,
-            picked_up,
-            arrived,
-            crossed,
-            packets,
-            drops,
-            cross,
-            links,
-            hosts,
-            failed: None,
-        };
+        let part = NetworkReport { lateness, packets, drops, cross, links, hosts, failed: None };
         let programs = vec![ProgramStats::default()];
         let network = Some(NetworkStats { programs, ..NetworkStats::default() });
         let mut stats = EngineStats { network, ..EngineStats::default() };
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);
         let network = stats.network.unwrap();
+        assert_eq!((network.lateness.arrival.count(), network.lateness.departure.count()), (2, 0));
         let twice = PacketCounts { up: 300, overruns: 10, refused: 100, ..PacketCounts::default() };
         assert_eq!(network.packets, twice);
         let [flow] = &network.cross_traffic[..] else { panic!("one flow") };

@@ -19,7 +19,7 @@ use farfield_emulator::simulation::{
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_measure::{Histogram, RunClock, Summary};
+use farfield_measure::{Histogram, PacketLateness, RunClock, Summary};
 use farfield_os::clock::Clock;
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
@@ -236,11 +236,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         opened: Vec::new(),
         datagrams_lost: 0,
         network: Some(NetworkReport {
-            departed: Histogram::new(),
-            delivered: Histogram::new(),
-            picked_up: Histogram::new(),
-            arrived: Histogram::new(),
-            crossed: Histogram::new(),
+            lateness: PacketLateness::default(),
             packets: PacketCounts {
                 up: simulated.server.packets_in,
                 down: simulated.server.packets_out,

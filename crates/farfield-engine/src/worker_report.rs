@@ -3,8 +3,8 @@
 use crate::emulated::hosts::HostReport;
 use farfield_base::{CrossCounts, Instant, LoadCounts, NetworkDrops, Opened, PacketCounts, Tenths};
 use farfield_emulator::LinkCounts;
-use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
+use farfield_measure::{Histogram, PacketLateness};
 use std::io;
 
 /// The report of one worker, on any plane.
@@ -42,16 +42,7 @@ impl WorkerReport {
 /// The report of one worker about its shard of an emulated network.
 #[derive(Debug)]
 pub(crate) struct NetworkReport {
-    /// Lateness of packets sent to the server.
-    pub departed: Histogram,
-    /// Lateness with which the server's kernel received what was sent, by probes.
-    pub delivered: Histogram,
-    /// Time that packets from the server's kernel waited before they were read, at most.
-    pub picked_up: Histogram,
-    /// Lateness of packets delivered to clients.
-    pub arrived: Histogram,
-    /// Lateness of packets taken over from other workers, where workers share links.
-    pub crossed: Histogram,
+    pub lateness: PacketLateness<Histogram>,
     /// Packets that passed its gateway ports.
     pub packets: PacketCounts,
     pub drops: NetworkDrops,

@@ -106,11 +106,7 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Hist
     }
     let mut own = vec![("lateness", &stats.lateness), ("loop-lag", &stats.loop_lag)];
     if let Some(network) = &stats.network {
-        own.push(("departure-lateness", &network.departure_lateness));
-        own.push(("delivery-lateness", &network.delivery_lateness));
-        own.push(("pickup-lateness", &network.pickup_lateness));
-        own.push(("arrival-lateness", &network.arrival_lateness));
-        own.push(("crossing-lateness", &network.crossing_lateness));
+        own.extend(network.lateness.by_name());
     }
     lines.extend(own.into_iter().map(|(name, times)| line(format!("steady.{name}"), times, steady)));
     lines

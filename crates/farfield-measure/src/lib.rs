@@ -34,6 +34,7 @@ pub mod monitor;
 mod outages;
 pub mod outcome_times;
 pub mod outcomes;
+mod packet_lateness;
 pub mod pages;
 mod pairs;
 pub mod parquet_bounds;
@@ -70,6 +71,7 @@ pub use engine_stats::{
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;
 pub use monitor::MonitorLog;
+pub use packet_lateness::PacketLateness;
 pub use quantile::Quantile;
 pub use summary::{Heading, LoadKind, Summary};
 pub use threshold::{Threshold, ThresholdResult};

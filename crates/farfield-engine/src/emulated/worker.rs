@@ -19,7 +19,7 @@ use crate::worker_report::{NetworkReport, WorkerReport};
 use farfield_base::merge::by_place;
 use farfield_base::{Duration, Instant, Merge, PacketCounts, Window};
 use farfield_emulator::{Lateness, Packet, Shard, lag};
-use farfield_measure::Histogram;
+use farfield_measure::{Histogram, PacketLateness};
 use rustix::event::{PollFd, PollFlags, poll};
 use smallvec::SmallVec;
 use std::io;
@@ -396,24 +396,21 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts(Instant::MAX);
         self.samples.flush();
-        let [mut departed, mut delivered, mut picked_up] = [(); 3].map(|()| Histogram::new());
-        let mut packets = PacketCounts::default();
-        for GatewayPort { lateness, delivery, pickup, counts, drops: of_port, .. } in &mut self.ports {
-            departed.merge(lateness);
-            picked_up.merge(&pickup.lateness);
-            packets.merge(counts);
-            drops.merge(of_port);
-            if let Some(delivery) = delivery {
+        let (mut lateness, mut packets) = (PacketLateness::<Histogram>::default(), PacketCounts::default());
+        for port in &mut self.ports {
+            lateness.departure.merge(&port.lateness);
+            lateness.pickup.merge(&port.pickup.lateness);
+            packets.merge(&port.counts);
+            drops.merge(&port.drops);
+            if let Some(delivery) = &mut port.delivery {
                 delivery.look();
-                delivered.merge(&delivery.lateness);
+                lateness.delivery.merge(&delivery.lateness);
             }
         }
+        lateness.arrival = self.lateness.arrived;
+        lateness.crossing = self.exchange.map(|exchange| exchange.lateness).unwrap_or_default();
         let network = NetworkReport {
-            departed,
-            delivered,
-            picked_up,
-            arrived: self.lateness.arrived,
-            crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
+            lateness,
             packets,
             drops,
             cross,

@@ -106,7 +106,7 @@ pub static FAULTS: [Fault; 30] = [
         scene.reports.push(|stats| {
             busy(stats);
             stats.server_time = Some(ServerTime { ran: Duration::from_secs(1), ..ServerTime::default() });
-            let times = &mut stats.network.as_mut().expect("a network").delivery_lateness;
+            let times = &mut stats.network.as_mut().expect("a network").lateness.delivery;
             (0..300).for_each(|_| times.record(Duration::from_ms(3)));
         });
     }),

@@ -5,8 +5,8 @@ use super::worker::{self, Away, Due, MS, Why};
 use farfield_base::{Duration, Instant, Outcome, PacketCounts, Sample, Window};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
-    Arrivals, EngineStats, Fold, Heading, Histogram, LoadKind, MachineStats, NetworkStats, ServerBeside,
-    ServerStatus, Verdict, VerdictLimits,
+    Arrivals, EngineStats, Fold, Heading, Histogram, LoadKind, MachineStats, NetworkStats, PacketLateness,
+    ServerBeside, ServerStatus, Verdict, VerdictLimits,
 };
 
 /// Length of the run in nanoseconds.
@@ -181,9 +181,12 @@ fn network() -> NetworkStats {
     NetworkStats {
         clients: 10,
         shards: 1,
-        departure_lateness: on_time(30),
-        delivery_lateness: on_time(15),
-        arrival_lateness: on_time(40),
+        lateness: PacketLateness {
+            departure: on_time(30),
+            delivery: on_time(15),
+            arrival: on_time(40),
+            ..PacketLateness::default()
+        },
         packets: PacketCounts { up: 10_000, down: 10_000, ..PacketCounts::default() },
         receive_threads: vec![0],
         ..NetworkStats::default()

@@ -1,6 +1,7 @@
 //! Statistics of an emulated network: its shards, links, drops, moves and programs.
 
 use crate::histogram::Histogram;
+use crate::packet_lateness::PacketLateness;
 use farfield_base::{CrossCounts, Duration, HostCounts, LinkImpairments, NetworkDrops, PacketCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,20 +20,9 @@ farfield_base::mergeable! {
         pub round_trip_least: Duration => kept,
         /// The unloaded round trip of the farthest client.
         pub round_trip_largest: Duration => kept,
-        /// Lateness of each packet sent to the server, against its intended instant.
-        pub departure_lateness: Histogram,
-        /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
-        #[serde(default)]
-        pub delivery_lateness: Histogram,
-        /// The longest that what was read of the server's packets can have waited at the gateway, for each
-        /// read; empty if the server is a model.
-        #[serde(default)]
-        pub pickup_lateness: Histogram,
-        /// Lateness of each packet delivered to its client, against its intended instant.
-        pub arrival_lateness: Histogram,
-        /// Lateness of each packet taken over from another shard, against its intended instant; empty if
-        /// shards share no links.
-        pub crossing_lateness: Histogram,
+        /// Lateness of packets.
+        #[serde(flatten)]
+        pub lateness: PacketLateness<Histogram>,
         /// Packets that passed the gateway.
         #[serde(flatten)]
         pub packets: PacketCounts,

@@ -2,6 +2,7 @@
 
 use super::TimingSummary;
 use crate::engine_stats::{CrossTrafficStats, NetworkStats, ProgramStats, TopologyStats};
+use crate::packet_lateness::PacketLateness;
 use farfield_base::{Duration, HostCounts, MoveCounts, NetworkDrops, PacketCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,20 +20,9 @@ pub struct NetworkSummary {
     pub round_trip_ns_least: u64,
     /// The round trip of the farthest client.
     pub round_trip_ns_largest: u64,
-    /// Lateness of packets sent to the server.
-    pub departure_lateness: Option<TimingSummary>,
-    /// Wait of packets before the server's kernel received them, by probes; null if it had none.
-    #[serde(default)]
-    pub delivery_lateness: Option<TimingSummary>,
-    /// Wait of packets from the server's kernel until their shard read them, at most; null if there were
-    /// none.
-    #[serde(default)]
-    pub pickup_lateness: Option<TimingSummary>,
-    /// Lateness of packets delivered to clients.
-    pub arrival_lateness: Option<TimingSummary>,
-    /// Lateness of packets taken over from other shards; null if shards share no links.
-    #[serde(default)]
-    pub crossing_lateness: Option<TimingSummary>,
+    /// Lateness of packets.
+    #[serde(flatten)]
+    pub lateness: PacketLateness<Option<TimingSummary>>,
     /// Packets that passed the gateway.
     #[serde(flatten)]
     pub packets: PacketCounts,
@@ -110,11 +100,7 @@ impl NetworkSummary {
             gateway: stats.gateway.clone(),
             round_trip_ns_least: stats.round_trip_least.as_ns(),
             round_trip_ns_largest: stats.round_trip_largest.as_ns(),
-            departure_lateness: TimingSummary::of(&stats.departure_lateness),
-            delivery_lateness: TimingSummary::of(&stats.delivery_lateness),
-            pickup_lateness: TimingSummary::of(&stats.pickup_lateness),
-            arrival_lateness: TimingSummary::of(&stats.arrival_lateness),
-            crossing_lateness: TimingSummary::of(&stats.crossing_lateness),
+            lateness: stats.lateness.map(TimingSummary::of),
             packets: stats.packets,
             drops: stats.drops,
             moves,

@@ -224,10 +224,10 @@ impl<'a> Excess<'a> {
         };
         match check.name.as_str() {
             "send-lateness" => late(&stats.lateness),
-            "departure-lateness" => late(&stats.network.as_ref()?.departure_lateness),
-            "pickup-lateness" => late(&stats.network.as_ref()?.pickup_lateness),
-            "arrival-lateness" => late(&stats.network.as_ref()?.arrival_lateness),
-            "crossing-lateness" => late(&stats.network.as_ref()?.crossing_lateness),
+            "departure-lateness" => late(&stats.network.as_ref()?.lateness.departure),
+            "pickup-lateness" => late(&stats.network.as_ref()?.lateness.pickup),
+            "arrival-lateness" => late(&stats.network.as_ref()?.lateness.arrival),
+            "crossing-lateness" => late(&stats.network.as_ref()?.lateness.crossing),
             "loop-lag" => {
                 let times = &stats.loop_lag;
                 let (late, over) = beyond_p99(times, limit);

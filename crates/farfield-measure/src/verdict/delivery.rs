@@ -1,5 +1,5 @@
 //! The check that the server's kernel received packets soon after the shards had written them, by
-//! [probes](crate::engine_stats::NetworkStats::delivery_lateness).
+//! [probes](crate::PacketLateness::delivery).
 //!
 //! Between the two lies a thread of the kernel's that other work can keep from its processor; then packets
 //! that left in time arrive late all the same, and response times are too long by as much. The server can
@@ -27,7 +27,7 @@ pub fn lateness(run: &RunView<'_>) -> Check {
     let Some(network) = &run.stats.network else {
         return Check::skipped(NAME, what, limit.as_ns() as f64, LimitUnit::Ns, NO_NETWORK);
     };
-    let times = &network.delivery_lateness;
+    let times = &network.lateness.delivery;
     let check = p99_at_most(NAME, what, times, limit, "no probe of it arrived");
     if check.state != CheckState::Failed {
         return check;
@@ -90,8 +90,8 @@ mod tests {
     /// The times of its probes, of which none was seen yet.
     fn probed(stats: &mut EngineStats) -> &mut Histogram {
         let network = stats.network.as_mut().expect("an emulated network");
-        network.delivery_lateness = Histogram::new();
-        &mut network.delivery_lateness
+        network.lateness.delivery = Histogram::new();
+        &mut network.lateness.delivery
     }
 
     fn check_of(change: impl FnOnce(&mut EngineStats)) -> Check {

@@ -46,11 +46,11 @@ pub fn good_run() -> (Fold, EngineStats) {
     fill(&mut stats.lateness, Duration::from_us(20));
     fill(&mut stats.loop_lag, Duration::from_us(50));
     let mut network = NetworkStats { clients: 10, shards: 1, ..NetworkStats::default() };
-    fill(&mut network.departure_lateness, Duration::from_us(30));
-    fill(&mut network.delivery_lateness, Duration::from_us(15));
-    fill(&mut network.pickup_lateness, Duration::from_us(25));
-    fill(&mut network.arrival_lateness, Duration::from_us(40));
-    fill(&mut network.crossing_lateness, Duration::from_us(5));
+    fill(&mut network.lateness.departure, Duration::from_us(30));
+    fill(&mut network.lateness.delivery, Duration::from_us(15));
+    fill(&mut network.lateness.pickup, Duration::from_us(25));
+    fill(&mut network.lateness.arrival, Duration::from_us(40));
+    fill(&mut network.lateness.crossing, Duration::from_us(5));
     stats.network = Some(network);
     (fold(window(0, 1000), &samples), stats)
 }

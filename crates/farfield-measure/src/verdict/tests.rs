@@ -106,17 +106,17 @@ fn each_check_catches_its_own() {
         ("littles-law", |stats| stats.in_system_ns = 189_000_000),
         ("samples-lost", |stats| stats.samples_lost = 1),
         ("departure-lateness", |stats| {
-            add(&mut network(stats).departure_lateness, 2, Duration::from_us(1_002));
+            add(&mut network(stats).lateness.departure, 2, Duration::from_us(1_002));
         }),
         ("delivery-lateness", |stats| {
-            add(&mut network(stats).delivery_lateness, 2, Duration::from_us(1_002));
+            add(&mut network(stats).lateness.delivery, 2, Duration::from_us(1_002));
             let machine = MachineStats { processors: 2, others: 0.3, server: 0.1, ..MachineStats::default() };
             (stats.machine, stats.server_time) = (Some(machine), Some(ServerTime::default()));
         }),
-        ("pickup-lateness", |stats| add(&mut network(stats).pickup_lateness, 2, Duration::from_us(1_002))),
-        ("arrival-lateness", |stats| add(&mut network(stats).arrival_lateness, 2, Duration::from_us(1_002))),
+        ("pickup-lateness", |stats| add(&mut network(stats).lateness.pickup, 2, Duration::from_us(1_002))),
+        ("arrival-lateness", |stats| add(&mut network(stats).lateness.arrival, 2, Duration::from_us(1_002))),
         ("crossing-lateness", |stats| {
-            add(&mut network(stats).crossing_lateness, 2, Duration::from_us(1_002))
+            add(&mut network(stats).lateness.crossing, 2, Duration::from_us(1_002))
         }),
         ("gateway-overruns", |stats| network(stats).packets.overruns = 1),
     ];

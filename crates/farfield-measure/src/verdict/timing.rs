@@ -102,26 +102,26 @@ pub fn longest_stall(run: &RunView<'_>) -> Check {
 pub fn departure_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets left for the server, against when they were meant to, is small.";
     let limit = run.context.limits.departure_lateness_p99;
-    packets(run, "departure-lateness", what, limit, |network| &network.departure_lateness, "no packet left")
+    packets(run, "departure-lateness", what, limit, |network| &network.lateness.departure, "no packet left")
 }
 
 pub fn pickup_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how long packets of the server's waited before they were read, at most, is small.";
     let limit = run.context.limits.pickup_lateness_p99;
-    packets(run, "pickup-lateness", what, limit, |network| &network.pickup_lateness, "no packet was read")
+    packets(run, "pickup-lateness", what, limit, |network| &network.lateness.pickup, "no packet was read")
 }
 
 pub fn arrival_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
     let limit = run.context.limits.arrival_lateness_p99;
-    packets(run, "arrival-lateness", what, limit, |network| &network.arrival_lateness, "no packet arrived")
+    packets(run, "arrival-lateness", what, limit, |network| &network.lateness.arrival, "no packet arrived")
 }
 
 pub fn crossing_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets were taken over from another shard is small.";
     let limit = run.context.limits.crossing_lateness_p99;
     let none = "shards share no links in real time";
-    packets(run, "crossing-lateness", what, limit, |network| &network.crossing_lateness, none)
+    packets(run, "crossing-lateness", what, limit, |network| &network.lateness.crossing, none)
 }
 
 /// A check of the p99 of `times` of packets, where there is an emulated network.

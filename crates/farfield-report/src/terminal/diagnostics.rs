@@ -74,13 +74,13 @@ fn own_work(summary: &Summary) -> String {
 /// Packets of the emulated network, and how late they were at each end of the gateway.
 fn packets(network: &NetworkSummary) -> String {
     let or_dash = |times: &Option<TimingSummary>| times.as_ref().map_or("-".to_owned(), p99);
-    let mut late = vec![format!("{} out", or_dash(&network.departure_lateness))];
-    let ends = [(&network.delivery_lateness, "at the server"), (&network.pickup_lateness, "back")];
+    let mut late = vec![format!("{} out", or_dash(&network.lateness.departure))];
+    let ends = [(&network.lateness.delivery, "at the server"), (&network.lateness.pickup, "back")];
     late.extend(ends.into_iter().filter_map(|(times, end)| {
         let times = times.as_ref()?;
         Some(format!("{} {end}", p99(times)))
     }));
-    late.push(format!("{} in", or_dash(&network.arrival_lateness)));
+    late.push(format!("{} in", or_dash(&network.lateness.arrival)));
     let packets = count(network.packets.passed());
     format!("{packets}, late p99 {}", late.join(", "))
 }
@@ -97,7 +97,7 @@ mod tests {
         let mut summary = Scene::good().across(&["dsl"]).summary();
         summary.generator.placement = Some("2 processors: server on 0, shard on 1".to_owned());
         let network = summary.network.as_mut().expect("a network");
-        network.pickup_lateness = network.departure_lateness.clone();
+        network.lateness.pickup = network.lateness.departure.clone();
         let shown = |verbose| render(&summary, Look { verbose, ..Look::default() });
         let added = "
 generator   late p99 34.0µs, max 34.0µs; lag p99 120µs; worker 34% busy

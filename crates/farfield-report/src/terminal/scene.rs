@@ -144,8 +144,8 @@ impl Scene {
             drops,
             ..Default::default()
         };
-        network.departure_lateness.record(Duration::from_us(30));
-        network.arrival_lateness.record(Duration::from_us(40));
+        network.lateness.departure.record(Duration::from_us(30));
+        network.lateness.arrival.record(Duration::from_us(40));
         self.stats.plane = "emulated".to_owned();
         self.stats.network = Some(network);
         self

@@ -70,7 +70,7 @@ fn packets_that_others_keep_at_the_gateway_are_late() {
         others.end();
         let summary = ended.summary();
         let network = summary.network.as_ref().expect("an emulated network");
-        for times in [&network.delivery_lateness, &network.pickup_lateness] {
+        for times in [&network.lateness.delivery, &network.lateness.pickup] {
             let count = times.as_ref().map_or(0, |times| times.count);
             assert!(count > 50, "niceness {niceness}: {count} probes or reads");
         }

@@ -237,7 +237,7 @@ fn pings(test: &str, ping: &str, busy_poll: bool) -> Option<([Distance; 5], Reco
         println!("{rtt_ms} ms | {least:.0} | {median:.0} | {most:.0}");
         Distance { rtt_ms, beyond_us }
     };
-    let departed = summary.network.expect("a network").departure_lateness.expect("packets left");
+    let departed = summary.network.expect("a network").lateness.departure.expect("packets left");
     let median_ns = departed.quantile_ns(Quantile::P50).expect("a median");
     let checks = summary.verdict.checks.iter();
     let of_others = checks.filter(|check| ["machine-busy", "host-steal"].contains(&check.name.as_str()));

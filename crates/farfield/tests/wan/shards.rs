@@ -42,8 +42,8 @@ fn run(wan: &Wan, load: &str, shards: u32) -> Made {
     let network = made.summary.network.as_ref().expect("a network");
     assert_eq!((network.shards, network.clients), (shards.into(), 132));
     assert_eq!((network.packets.overruns, network.drops), (0, Default::default()), "nothing is lost");
-    assert_eq!(network.crossing_lateness.is_some(), shards > 1);
-    if let Some(late) = &network.crossing_lateness {
+    assert_eq!(network.lateness.crossing.is_some(), shards > 1);
+    if let Some(late) = &network.lateness.crossing {
         let [half, p99] = [Quantile::P50, Quantile::P99].map(|quantile| late.quantile_ns(quantile));
         println!("{} packets crossed, late {half:?} ns at the median, {p99:?} at the p99", late.count);
     }
