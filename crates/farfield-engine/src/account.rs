@@ -37,16 +37,15 @@ pub(crate) fn add_up(
         lateness.merge(&worker.lateness);
         turns.merge(&worker.turns);
         stats.counts.merge(&worker.counts);
-        stats.datagrams_lost += worker.datagrams_lost;
+        stats.generator.merge(&worker.generator);
         let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
         stats.last_received = stats.last_received.max(last_received);
         stats.received.merge(&worker.received);
         area += worker.in_system_area;
-        stats.writer_stalls += worker.stalls;
         stats.workers.push(worker.stats);
     }
     let (counts, requests_max) = (stats.counts, settings.users.requests_max);
-    stats.samples_lost += counts.missed_without_sample;
+    stats.generator.samples_lost += counts.missed_without_sample;
     if let Some(silent) = counts.given_up {
         stats.interrupted.get_or_insert(given_up_in_words(silent, requests_max, counts.unbegun));
     } else if stats.interrupted.is_none() && until >= window.measure_to {
@@ -62,7 +61,7 @@ pub(crate) fn add_up(
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
     let asked = settings.flows.iter().any(|flow| flow.load.users_max().is_some())
         && settings.visitors_bound.is_none();
-    stats.warnings.extend(lost_datagrams(stats.datagrams_lost));
+    stats.warnings.extend(lost_datagrams(stats.generator.datagrams_lost));
     // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
     stats.warnings.extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, counts.dropped)));

@@ -428,7 +428,7 @@ impl<'a> Collector<'a> {
         let lost = asked_for(keep, kept + left_out).saturating_sub(kept);
         match written {
             Err(error) => {
-                self.stats.samples_lost += lost;
+                self.stats.generator.samples_lost += lost;
                 self.stats.samples_refused = Some(format!(
                     "{error}; samples.parquet holds the {kept} samples that it took before, and {lost} are lost; \
                      free some space, choose another place with --out or keep fewer with output.samples"

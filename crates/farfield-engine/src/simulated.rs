@@ -19,7 +19,7 @@ use farfield_emulator::simulation::{
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_measure::{Histogram, PacketLateness, RunClock, Summary};
+use farfield_measure::{GeneratorCounts, Histogram, PacketLateness, RunClock, Summary};
 use farfield_os::clock::Clock;
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
@@ -229,12 +229,11 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         lateness: Histogram::new(),
         turns: Histogram::new(),
         counts: simulated.counts,
+        generator: GeneratorCounts::default(),
         last_received: None,
         received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,
-        stalls: 0,
         opened: Vec::new(),
-        datagrams_lost: 0,
         network: Some(NetworkReport {
             lateness: PacketLateness::default(),
             packets: PacketCounts {

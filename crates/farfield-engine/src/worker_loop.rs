@@ -5,8 +5,8 @@ use crate::meters::{Meters, Phases};
 use crate::set_aside::{SharedSeconds, Watcher};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant, Merge};
-use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
+use farfield_measure::{GeneratorCounts, Histogram};
 use farfield_os::clock::Clock;
 use farfield_user::Population;
 use rustix::event::Timespec;
@@ -136,12 +136,11 @@ impl WorkerLoop {
             lateness: own,
             turns,
             counts,
+            generator: GeneratorCounts { writer_stalls: stalls, ..GeneratorCounts::default() },
             last_received: population.last_received(),
             received: population.received(),
             in_system_area,
-            stalls,
             opened: Vec::new(),
-            datagrams_lost: 0,
             network: None,
         }
     }

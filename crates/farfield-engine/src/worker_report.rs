@@ -4,7 +4,7 @@ use crate::emulated::hosts::HostReport;
 use farfield_base::{CrossCounts, Instant, LoadCounts, NetworkDrops, Opened, PacketCounts, Tenths};
 use farfield_emulator::LinkCounts;
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_measure::{Histogram, PacketLateness};
+use farfield_measure::{GeneratorCounts, Histogram, PacketLateness};
 use std::io;
 
 /// The report of one worker, on any plane.
@@ -18,16 +18,14 @@ pub(crate) struct WorkerReport {
     /// Durations of the turns of the event loop.
     pub turns: Histogram,
     pub counts: LoadCounts,
+    pub generator: GeneratorCounts,
     /// Instant of the last byte received from the server.
     pub last_received: Option<Instant>,
     /// Tenths of a second in which bytes were received from it.
     pub received: Tenths,
     pub in_system_area: u128,
-    pub stalls: u64,
     /// Connections begun, if they were noted.
     pub opened: Vec<Opened>,
-    /// Datagrams that found no room in receive buffers.
-    pub datagrams_lost: u64,
     /// The emulated plane's part of the report.
     pub network: Option<NetworkReport>,
 }

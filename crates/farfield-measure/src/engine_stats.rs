@@ -41,18 +41,12 @@ farfield_base::mergeable! {
         /// Counters of users.
         #[serde(default)]
         pub counts: LoadCounts,
-        /// Number of times that a worker waited for the collector of samples, over the whole run.
-        pub writer_stalls: u64,
-        /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole
-        /// run.
-        #[serde(default)]
-        pub datagrams_lost: u64,
+        /// Counters of the generator's own losses.
+        #[serde(flatten)]
+        pub generator: GeneratorCounts,
         /// Counts of each address of the server's, where connections go to several, over the whole run.
         #[serde(default)]
         pub addresses: Vec<AddressStats> => AddressStats::by_address,
-        /// Samples that should have been written or folded and were not, over the whole run. Those left out
-        /// on request are not lost.
-        pub samples_lost: u64,
         /// The reason why samples were lost, if they were, with the remedy.
         pub samples_refused: Option<String> => first,
         /// Connections open in each second from the start of the run: the most seen in it.
@@ -108,6 +102,22 @@ farfield_base::mergeable! {
         /// The captures that were taken.
         #[serde(default)]
         pub captures: Vec<CaptureStats> => kept,
+    }
+}
+
+farfield_base::mergeable! {
+    /// Losses and waits of the generator itself, over the whole run.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub struct GeneratorCounts {
+        /// Number of times that a worker waited for the collector of samples.
+        pub writer_stalls: u64,
+        /// Samples lost.
+        // They should have been written or folded; those left out on request are not lost.
+        pub samples_lost: u64,
+        /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole
+        /// run: to QUIC they are lost as on a path.
+        #[serde(default)]
+        pub datagrams_lost: u64,
     }
 }
 

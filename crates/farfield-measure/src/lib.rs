@@ -64,9 +64,9 @@ pub mod verdict;
 
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
-    AddressStats, Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkStats,
-    OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus, ServerTime,
-    WorkerStats,
+    AddressStats, Arrivals, CaptureStats, CrossTrafficStats, EngineStats, GeneratorCounts, MachineStats,
+    NetworkStats, OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus,
+    ServerTime, WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;

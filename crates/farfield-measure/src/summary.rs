@@ -27,7 +27,9 @@ pub use timing::{QuantileSummary, TimingSummary};
 use crate::batches::MeasuredPart;
 use crate::bottleneck::Bottleneck;
 use crate::change;
-use crate::engine_stats::{AddressStats, Arrivals, CaptureStats, EngineStats, RunClock, ServerLimits};
+use crate::engine_stats::{
+    AddressStats, Arrivals, CaptureStats, EngineStats, GeneratorCounts, RunClock, ServerLimits,
+};
 use crate::failing;
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
@@ -179,14 +181,9 @@ pub struct GeneratorSummary {
     pub arrivals: Option<Arrivals>,
     /// Requests in the system on average over the steady part, counted while running: Little's L.
     pub in_system_mean: Option<f64>,
-    /// Number of times that a worker waited for the collector of samples.
-    pub writer_stalls: u64,
-    /// Samples lost.
-    pub samples_lost: u64,
-    /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run:
-    /// to QUIC they are lost as on a path.
-    #[serde(default)]
-    pub datagrams_lost: u64,
+    /// Its losses and waits.
+    #[serde(flatten)]
+    pub counts: GeneratorCounts,
 }
 
 /// A whole run.
@@ -477,9 +474,7 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
         loop_lag: TimingSummary::of(&stats.loop_lag),
         arrivals: stats.arrivals,
         in_system_mean: (phases.steady_ns > 0).then_some(in_system),
-        writer_stalls: stats.writer_stalls,
-        samples_lost: stats.samples_lost,
-        datagrams_lost: stats.datagrams_lost,
+        counts: stats.generator,
     }
 }
 

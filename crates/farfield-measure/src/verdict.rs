@@ -359,7 +359,8 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
 
 fn samples_lost(stats: &EngineStats) -> Check {
     let what = "No sample was lost on its way to the record.";
-    let check = Check::at_most("samples-lost", what, stats.samples_lost as f64, 0.0, LimitUnit::Count);
+    let lost = stats.generator.samples_lost as f64;
+    let check = Check::at_most("samples-lost", what, lost, 0.0, LimitUnit::Count);
     check.noted(stats.samples_refused.clone()).advised(|| {
         "free the disk, or keep fewer samples with `output.samples` or `output.disk-budget`".to_owned()
     })

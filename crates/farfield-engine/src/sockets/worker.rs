@@ -26,7 +26,7 @@ use crate::sockets::transport::{Read, SocketsTransport, Upcall};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
-use farfield_measure::Histogram;
+use farfield_measure::{GeneratorCounts, Histogram};
 use farfield_os::datagram_socket::DatagramRead;
 use farfield_user::{ConnectionKey, Failure, Population};
 use rustix::event::epoll::{self, Event, EventFlags};
@@ -425,6 +425,7 @@ impl Worker {
         let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);
         let report = self.course.report(now, Histogram::new(), &self.population, area, stalls);
         let (opened, datagrams_lost) = (self.transport.opened, self.transport.datagrams_lost);
-        WorkerReport { opened: opened.unwrap_or_default(), datagrams_lost, ..report }
+        let generator = GeneratorCounts { datagrams_lost, ..report.generator };
+        WorkerReport { opened: opened.unwrap_or_default(), generator, ..report }
     }
 }

@@ -69,7 +69,7 @@ pub static FAULTS: [Fault; 30] = [
         scene.reports.push(|stats| {
             let arrivals = stats.arrivals.as_mut().expect("an open load");
             arrivals.scheduled = 200 * arrivals.begun;
-            stats.samples_lost = 100 * arrivals.begun;
+            stats.generator.samples_lost = 100 * arrivals.begun;
         });
     }),
     fault("the server ends", "server-ended", |scene| {
@@ -129,7 +129,7 @@ pub static FAULTS: [Fault; 30] = [
         });
     }),
     fault("the disk is full", "samples-lost", |scene| {
-        scene.reports.push(|stats| stats.samples_lost = 500);
+        scene.reports.push(|stats| stats.generator.samples_lost = 500);
     }),
     fault("every request is refused", "something-succeeded", |scene| {
         scene.ends = Box::new(|_, begun| (Outcome::Status4xx, begun + MS));

@@ -167,7 +167,7 @@ fn what_is_missing_or_invalid_makes_the_run_invalid() {
     assert_eq!(failed(gaps), "1..2/9 is missing; 4/9 is missing; 7..9/9 is missing");
     let mut one_invalid = of_shares(&[("1/2", 0), ("2/2", 1)], 2);
     let (fold, mut stats) = share(1, 2);
-    stats.samples_lost = 3;
+    stats.generator.samples_lost = 3;
     one_invalid[1] = JudgedPart { directory: "dir-1".to_owned(), ..kept(label("2/2"), (&fold, &stats)) };
     let note = failed(one_invalid);
     assert!(note.contains("2/2 in dir-1 is invalid: samples-lost"), "{note}");

@@ -104,7 +104,7 @@ fn each_check_catches_its_own() {
         ("achieved-rate", |stats| stats.arrivals.as_mut().expect("open").begun = 197),
         ("dropped-arrivals", |stats| stats.arrivals.as_mut().expect("open").dropped = 1),
         ("littles-law", |stats| stats.in_system_ns = 189_000_000),
-        ("samples-lost", |stats| stats.samples_lost = 1),
+        ("samples-lost", |stats| stats.generator.samples_lost = 1),
         ("departure-lateness", |stats| {
             add(&mut network(stats).lateness.departure, 2, Duration::from_us(1_002));
         }),

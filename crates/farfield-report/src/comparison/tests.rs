@@ -283,7 +283,7 @@ fn what_does_not_count_is_named() {
         fs::write(path.join(SUMMARY_FILE), json).expect("written");
     };
     let mut late = Scene::good();
-    late.stats.samples_lost = 7;
+    late.stats.generator.samples_lost = 7;
     write("run-2", &late.summary().to_json());
     write("run-3", &killed().to_json());
     write("run-4", "{");

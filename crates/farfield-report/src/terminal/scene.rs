@@ -125,7 +125,7 @@ impl Scene {
         stats.arrivals =
             Some(Arrivals { expected: None, scheduled: 1_234_567, begun: 3, dropped: 7_654_321 });
         stats.in_system_ns = 1;
-        stats.samples_lost = 123_456_789;
+        stats.generator.samples_lost = 123_456_789;
         stats.interrupted = Some(format!("interrupted by {long}"));
         stats.connections_open = vec![1_000_000];
         stats.warnings = vec![long; 5];

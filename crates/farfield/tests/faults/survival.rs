@@ -48,7 +48,7 @@ fn lost_some(ended: &Ended, why: &str) {
     assert_eq!(rows.len() as u64, file.kept());
     assert!(rows.iter().any(|sample| sample.outcome == Outcome::Ok));
     let lost = all_requests(&summary) - file.kept();
-    assert_eq!(summary.generator.samples_lost, lost);
+    assert_eq!(summary.generator.counts.samples_lost, lost);
     assert!(lost > 0 && summary.complete && !summary.verdict.valid);
     let check = summary.verdict.failed().find(|check| check.name == "samples-lost").expect("it failed");
     let note = check.note.as_deref().expect("why, and what to do");

@@ -136,7 +136,7 @@ fn a_rate_that_no_share_of_the_machine_could_begin_is_the_first_cause() {
             (0..200).map(|n| Sample { outcome: Outcome::NoDescriptor, ..sample(n, n + 500) }).collect();
         stats.workers[0].slept = Duration::ZERO;
         stats.arrivals = Some(Arrivals { expected: None, scheduled, begun: 200, dropped: 0 });
-        stats.samples_lost = scheduled - 200;
+        stats.generator.samples_lost = scheduled - 200;
         stats.memory_short = Some("after 0.4 s 1 MiB of memory were left".to_owned());
         add(&mut stats.lateness, 50, Duration::from_secs(1));
         let asking = Asking { load: LoadKind::Open, ..Asking::default() };
