@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 /// Results of the stretches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionArrivals {
     /// Sessions a second, over the whole log.
     pub rate: f64,

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 /// Statistics of the counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RequestCounts {
     /// Length of a slot.
     pub slot: Duration,
@@ -65,6 +66,7 @@ pub struct RequestCounts {
 
 /// The index of dispersion at one scale: 1 for a Poisson process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ScaleIndex {
     /// Length of the slots that were counted over.
     pub over: Duration,
@@ -76,6 +78,7 @@ pub struct ScaleIndex {
 
 /// An estimate of the Hurst parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HurstReading {
     /// The estimator.
     pub method: String,
@@ -87,6 +90,7 @@ pub struct HurstReading {
 
 /// Estimates of the Hurst parameter in simulations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HurstDraws {
     /// H of the process in which sessions began: ½ for a Poisson process.
     pub truth: f64,

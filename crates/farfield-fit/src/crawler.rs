@@ -49,6 +49,7 @@ pub struct Crawlers {
 
 /// Crawlers by the sign that gave them away; the first of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CrawlerTally {
     /// All visitors.
     pub visitors: u64,
@@ -110,6 +111,7 @@ impl CrawlerTally {
 
 /// Shares of the requests of those who are no crawlers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct VisitorShares {
     /// Visitors that are no crawlers.
     pub visitors: u64,

@@ -44,6 +44,7 @@ pub struct KeepAlive {
 
 /// A timeout and the work that it makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Optimum {
     /// Δ, in seconds: 0, or from a millisecond to 10,000 s.
     pub timeout_s: f64,

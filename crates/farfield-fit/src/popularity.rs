@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The popularity of the objects of a log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Popularity {
     /// Objects that were asked for.
     pub objects: u64,
@@ -28,6 +29,7 @@ pub struct Popularity {
 
 /// Zipf's law for ranks 1 to `ranks`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ZipfFit {
     /// The last rank.
     pub ranks: u64,
@@ -44,6 +46,7 @@ pub struct ZipfFit {
 
 /// A rank with its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RankCount {
     /// Rank, from 1.
     pub rank: u64,

@@ -42,6 +42,7 @@ use shuffled::Shuffled;
 
 /// The process of the session starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionProcess {
     /// Sessions a second.
     pub rate: f64,
@@ -74,6 +75,7 @@ pub enum ProcessModel {
 
 /// A process that was compared with the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ComparedProcess {
     /// The process.
     pub model: ProcessModel,

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 #[error(
     "the {family} distribution takes {wants}, and there is {value}; leave such values out, or take another distribution"
 )]
+#[non_exhaustive]
 pub struct FitError {
     /// The family.
     pub family: Family,
@@ -80,6 +81,7 @@ impl Trials {
 
 /// A distribution that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The families' names: `weibull`, `weibull + inverse-gaussian`.
     pub name: String,
@@ -113,6 +115,7 @@ fn unknown() -> f64 {
 
 /// An estimated number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The parameter.
     pub name: String,
@@ -124,6 +127,7 @@ pub struct Estimate {
 
 /// The distributions that were tried for a variable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Ranking {
     /// Candidates, from the best to the worst.
     pub candidates: Vec<Candidate>,

@@ -58,6 +58,7 @@ impl Default for FitSettings {
 
 /// Results of fitting a log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FitReport {
     /// Counts of the lines.
     pub read: ReadTally,
@@ -117,6 +118,7 @@ pub struct FitReport {
 /// Sessions that began after a silence of their visitor that is not much longer than the upper threshold,
 /// up to three times as long: a session that was cut in two, or another one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CutSessions {
     /// Number of sessions.
     pub sessions: u64,
@@ -126,6 +128,7 @@ pub struct CutSessions {
 
 /// Totals of the log with one pair of thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sensitivity {
     /// The thresholds.
     pub thresholds: Thresholds,
@@ -165,6 +168,7 @@ pub enum Variable {
 
 /// A variable with the distributions that were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct VariableFit {
     /// The variable.
     pub variable: Variable,
@@ -202,6 +206,7 @@ impl VariableFit {
 
 /// A variable whose values do not differ, as far as the log shows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ConstantVariable {
     /// The variable.
     pub variable: Variable,
@@ -213,6 +218,7 @@ pub struct ConstantVariable {
 
 /// Shares of the values above `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CurvePoint {
     /// The value.
     pub value: f64,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// The dispersion of session starts at one time scale.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReproducedScale {
     /// Length of the windows in which sessions are counted.
     pub over: Duration,

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// A distribution that was fitted to the middle of the values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RobustFit {
     /// The distribution, with its goodness for all values.
     pub candidate: Candidate,

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 
 /// Error of a log that makes no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScenarioError {
     /// Nothing that a user did.
     #[error("the log has no request of a user that was served; all were refused, or of crawlers")]
@@ -36,6 +37,7 @@ pub enum ScenarioError {
 
 /// Traffic like the log's.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FittedTraffic {
     /// Sessions that arrive.
     pub load: LoadSpec,

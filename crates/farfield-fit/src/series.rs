@@ -20,6 +20,7 @@ use farfield_base::{Duration, Instant};
 
 /// Reason for which an estimator refuses a series.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SeriesError {
     /// Too few values.
     #[error(

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Objects that users asked for, most popular first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FittedSite {
     /// The objects.
     pub objects: Vec<FittedObject>,
@@ -24,6 +25,7 @@ pub struct FittedSite {
 
 /// An object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FittedObject {
     /// Path, with invalid UTF-8 replaced.
     pub path: String,
@@ -37,6 +39,7 @@ pub struct FittedObject {
 
 /// A page: an object that was clicked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FittedPage {
     /// Index among the objects.
     pub object: u32,
@@ -59,6 +62,7 @@ pub struct FittedPage {
 
 /// Objects that views of a page fetched beside the page itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FittedView {
     /// The objects' places, in the order in which they were asked for.
     pub embedded: Vec<u32>,
@@ -68,6 +72,7 @@ pub struct FittedView {
 
 /// An object that came with or after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Follower {
     /// Index among the objects.
     pub object: u32,

@@ -69,6 +69,7 @@ pub struct Visit {
 
 /// Targets of a log's lines that are not kept as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TargetTally {
     /// Lines without a target that anybody could ask for: noise that a server logged (a handshake of TLS, `-`
     /// where no request came). They are no requests here.

@@ -8,6 +8,7 @@ use memchr::{memchr, memchr2};
 
 /// The format of a body whose parts are events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventFormat {
     /// `text/event-stream`: an event ends with a blank line, if it has data.
     EventStream,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// A kind of access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Access {
     /// WAGON's Modem1.
     #[serde(rename = "modem-56k")]

@@ -18,6 +18,7 @@ pub struct Compound {
 
 /// Why links cannot be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotCollapsible {
     /// The hop, counted from 0, has its packets wait for a fate.
     #[error("hop {0} has a queue that decides later about a packet, such as CoDel's")]

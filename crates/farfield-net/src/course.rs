@@ -31,6 +31,7 @@ struct Piece {
 
 /// Reasons for which a change has no place in a course.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CourseError {
     /// Two changes at once.
     #[error("it changes at {0} already; let one of the two be at another instant")]

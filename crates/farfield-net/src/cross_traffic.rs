@@ -63,6 +63,7 @@ pub enum LinkName {
 /// The instants of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum CrossArrivals {
     /// A Poisson process.
     #[default]

@@ -104,7 +104,7 @@ impl Fate {
     }
 }
 
-/// Why a packet does not arrive.
+/// Why a packet does not arrive. Closed: a caller that counts drops counts each cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
     /// The wire lost it.

@@ -36,7 +36,7 @@ pub enum Scope {
     Connection,
 }
 
-/// A model of loss.
+/// A model of loss. Closed: a caller that describes a link knows each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
     /// Nothing is lost.

@@ -20,6 +20,7 @@ const AT_STEP_MOST: f64 = 0.5;
 
 /// A model fitted to measurements of a path.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Profile {
     /// The profile's name.
     pub name: &'static str,
@@ -45,6 +46,7 @@ pub struct Profile {
 
 /// A model of delay.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DelayProfile {
     /// Quantiles in microseconds at equal distances of a standard normal variable, from -3.25 on by a
     /// quarter.
@@ -63,6 +65,7 @@ pub struct DelayProfile {
 
 /// A model of outages, in which every packet is lost.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct OutageProfile {
     /// Time between steps.
     pub step: Duration,
@@ -123,6 +126,7 @@ pub static STARLINK: Profile = Profile {
 /// The name of a profile, as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ProfileName {
     /// [`STARLINK`].
     Starlink,

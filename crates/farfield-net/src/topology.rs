@@ -29,6 +29,7 @@ index_type! {
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Node {
     /// The node's name in the scenario.
     pub name: String,
@@ -38,6 +39,7 @@ pub struct Node {
 
 /// A directed link between two nodes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Edge<L> {
     /// Node where it begins.
     pub from: NodeId,

@@ -23,6 +23,7 @@ pub struct Trace {
 
 /// Why a text is no trace. Lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// A line that is no whole number.
     #[error("line {line}: `{given}` is no time; write a whole number of milliseconds")]

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 /// Something that happened to the connection. Data is not among them: it is handed over as it arrives.
+/// Closed: an owner acts on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The connection is established; data flows both ways.
@@ -15,7 +16,7 @@ pub enum Event {
     Failed(Failure),
 }
 
-/// Why a connection is gone.
+/// Why a connection is gone. Closed: an owner reports each in its own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Failure {
     /// A RST answered our SYN.

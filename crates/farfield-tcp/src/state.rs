@@ -1,6 +1,6 @@
 //! The states of a connection (RFC 9293 §3.3.2) and what each allows.
 
-/// State of a connection in its life.
+/// State of a connection in its life. Closed: those of RFC 9293.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// No connection: not opened, over, or failed.

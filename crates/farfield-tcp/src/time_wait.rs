@@ -29,7 +29,7 @@ pub struct TimeWait {
     timestamps: bool,
 }
 
-/// Consequence of a segment for a connection in TIME-WAIT.
+/// Consequence of a segment for a connection in TIME-WAIT. Closed: an owner acts on each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeWaitReply {
     /// The segment is dropped.

@@ -22,6 +22,7 @@ struct Column {
 
 /// Error of weights that make no choice.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WeightError {
     /// A weight is negative or not finite.
     #[error("`weight` is {0}; write a number from 0 up")]

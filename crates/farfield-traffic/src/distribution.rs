@@ -53,6 +53,7 @@ pub trait Univariate {
 /// A parameter that its distribution does not allow.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("`{parameter}` of the {distribution} distribution is {given}; {expected}")]
+#[non_exhaustive]
 pub struct ParameterError {
     /// The distribution.
     pub distribution: &'static str,

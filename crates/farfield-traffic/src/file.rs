@@ -13,7 +13,7 @@ pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
 
 /// Error of a file that the scenario names. The sentence names the file and, where one line is wrong, the
-/// line.
+/// line. Closed: each variant has a path, which callers take from whichever it is.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file could not be read.

@@ -134,6 +134,7 @@ fn one_mebibyte() -> Bytes {
 /// Error of an invalid session: the key, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {sentence}")]
+#[non_exhaustive]
 pub struct SessionError {
     /// The key, below `session`: `state[2].path`.
     pub key: String,

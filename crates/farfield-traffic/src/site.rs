@@ -133,6 +133,7 @@ struct SiteKeys {
 
 /// Error of objects and pages that make no site.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SiteError {
     /// No page.
     #[error("a site has at least one page that is asked for")]

@@ -9,6 +9,7 @@ use crate::ipv6::{FRAGMENT_HEADER_LEN, HEADER_LEN as V6_HEADER_LEN};
 
 /// Why a packet cannot be fragmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FragmentError {
     /// The bytes are no IP packet.
     #[error("not an IP packet: {0}")]
@@ -26,6 +27,7 @@ pub enum FragmentError {
 
 /// One fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FragmentPiece<'a> {
     /// Bytes of its header, which lie in the buffer that was handed in.
     pub header_len: usize,

@@ -24,6 +24,7 @@ const ERROR_PRECEDENCE: u8 = 0xc0;
 
 /// Fault of a packet, in words that both families have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IcmpError {
     /// The packet's TTL or hop limit ran out here.
     HopLimitExceeded,

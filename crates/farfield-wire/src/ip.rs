@@ -116,6 +116,7 @@ impl Addresses {
 
 /// Part of its datagram that a fragment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FragmentInfo {
     /// Offset of its payload in the datagram's, in bytes, a multiple of 8.
     pub offset_bytes: usize,

@@ -48,6 +48,7 @@ pub enum Reassembled {
 
 /// Why a fragment was thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FragmentFault {
     /// The bytes are no IP packet.
     #[error("not an IP packet: {0}")]

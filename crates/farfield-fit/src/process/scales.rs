@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Dispersion of session starts at one time scale.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ScaleDispersion {
     /// Length of the windows in which sessions are counted.
     pub over: Duration,

@@ -5,6 +5,7 @@ use super::{SeriesError, aggregated, autocorrelation, checked, mean, variance};
 
 /// The index at one scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Dispersion {
     /// Slots joined into one count.
     pub slots: usize,

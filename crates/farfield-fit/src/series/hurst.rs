@@ -15,6 +15,7 @@ pub use whittle::{local_whittle, local_whittle_bandwidth, noise_whittle};
 
 /// Estimator of the Hurst parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HurstEstimator {
     /// The variance of averages over longer and longer blocks.
     AggregatedVariance,

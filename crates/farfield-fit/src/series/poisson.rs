@@ -15,6 +15,7 @@ use farfield_base::{Duration, Instant};
 
 /// Test of a Poisson process; small p-values reject it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PoissonTest {
     /// Number of transformed gaps.
     pub gaps: usize,

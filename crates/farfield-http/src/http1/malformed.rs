@@ -4,6 +4,7 @@ use farfield_base::{Outcome, Rule};
 
 /// Why a reply cannot be read to its end. The connection it came on is of no further use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Malformed {
     /// The bytes are not the head of an HTTP/1.0 or HTTP/1.1 reply.
     #[error("the reply's head cannot be read")]

@@ -30,6 +30,7 @@ pub struct RequestHead<'a> {
 
 /// Why a request's head cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RequestError {
     /// The method is not a token, or is CONNECT.
     #[error("`{0}` is no method to send: write a token such as `GET` or `POST`; CONNECT is not spoken")]

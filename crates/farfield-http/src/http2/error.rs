@@ -36,6 +36,7 @@ impl ErrorCode {
 
 /// Why a request failed on its stream; the connection goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The reply is malformed or exceeds a limit. A malformed head, a body where there can be none, and one
     /// that is not as long as its head says, are among these (RFC 9113, 8.1.1).
@@ -122,6 +123,7 @@ impl StreamError {
 
 /// Why a connection cannot go on, nor any stream on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectionError {
     /// The first bytes are no SETTINGS frame (RFC 9113, 3.4): another protocol, such as HTTP/1.
     NotHttp2,

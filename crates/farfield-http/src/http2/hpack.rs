@@ -25,6 +25,7 @@ pub(super) const ENTRY_OVERHEAD_BYTES: u32 = 32;
 /// Why a header block cannot be decoded. The table's state is lost with it, and so is the connection (RFC
 /// 9113, 4.3: COMPRESSION_ERROR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HpackError {
     /// The block ends in the middle of a field.
     Truncated,

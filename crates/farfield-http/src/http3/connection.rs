@@ -27,7 +27,7 @@ pub(super) const QPACK_DECODER: u64 = 0x3;
 /// SETTINGS_MAX_FIELD_SECTION_SIZE (RFC 9114, 7.2.4.1).
 pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
 
-/// Why a connection is over.
+/// Why a connection is over. Closed: by the layer that ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionLoss {
     /// By QUIC.

@@ -7,6 +7,7 @@ use super::varint::Varint;
 
 /// The server's SETTINGS (RFC 9114, 7.2.4.1). Those of QPACK are about a table that the client does not use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PeerSettings {
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: bytes of the longest head that it takes, as RFC 9114, 4.2.2
     /// counts; no limit if it names none.

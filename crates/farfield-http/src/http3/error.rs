@@ -40,6 +40,7 @@ impl ErrorCode {
 
 /// Why a request failed on its stream; the connection goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The reply is malformed or exceeds a limit (RFC 9114, 4.1.2).
     #[error("{0}")]
@@ -96,6 +97,7 @@ impl StreamError {
 
 /// Why a connection cannot go on, nor any stream on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectionError {
     /// A second stream of a kind that there is once (RFC 9114, 6.2.1; RFC 9204, 4.2).
     DuplicateStream,

@@ -22,6 +22,7 @@ pub use instructions::{DecoderStream, EncoderStream, InstructionError};
 /// Why a field section cannot be decoded. The connection ends with it (RFC 9204, 2.2:
 /// QPACK_DECOMPRESSION_FAILED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum QpackError {
     /// The section ends in its prefix or in the middle of a field.
     Truncated,

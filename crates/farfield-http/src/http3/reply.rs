@@ -24,7 +24,7 @@ pub enum ReplyPart {
     Body(Bytes),
 }
 
-/// Why a reply cannot be read on.
+/// Why a reply cannot be read on. Closed: a stream is over alone, or with its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
     /// The stream alone is over.

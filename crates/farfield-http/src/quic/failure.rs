@@ -6,6 +6,7 @@ use quinn_proto::ConnectionError;
 
 /// Why a connection is over, other than because the client closed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuicFailure {
     /// The handshake of TLS.
     #[error("{0}")]

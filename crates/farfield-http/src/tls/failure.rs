@@ -5,6 +5,7 @@ use rustls::{AlertDescription, CertificateError, Error, PeerMisbehaved};
 
 /// Why a session cannot go on. Its connection is of no further use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TlsFailure {
     /// The certificate does not lead to a trusted root, is not valid at this time, or has no pin's key.
     #[error("the certificate does not verify")]

@@ -42,6 +42,7 @@ pub struct Message {
 
 /// A fault of what came, after which the connection cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Violation {
     /// A rule that is not kept.
     #[error("{0}")]

@@ -70,6 +70,7 @@ pub struct LinkChange {
 /// A change that cannot be.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}")]
+#[non_exhaustive]
 pub struct ChangeError {
     /// The change's place among the changes.
     pub nth: usize,

@@ -76,7 +76,7 @@ pub struct LinkSpec<J = NoJitter> {
     pub path_profile: Option<ProfileName>,
 }
 
-/// Why a link that was written cannot be.
+/// Why a link that was written cannot be. Closed: a caller that points to the key at fault matches all.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// Two speeds for one link.

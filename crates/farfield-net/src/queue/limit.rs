@@ -18,6 +18,7 @@ pub enum Limit {
 
 /// Reasons for which a limit is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LimitError {
     /// Not a size.
     #[error(transparent)]

@@ -61,6 +61,7 @@ const HOSTS_MOST: u64 = 1 << 24;
 
 /// A backbone of no size, or too large a one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BackboneError {
     /// No subnetworks, no hosts, or too many in one.
     #[error("`{key}` of the backbone is {given}; write a number from 1 to 65536")]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// One direction of a client's path to its server, cut where others join.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stretch {
     /// All links in the order in which a packet takes them.
     pub links: Vec<LinkId>,

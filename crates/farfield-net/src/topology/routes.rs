@@ -27,6 +27,7 @@ pub enum Metric {
 /// Hosts that cannot reach one another. Names at most four pairs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}; add a link in that direction", .pairs.iter().map(|(from, to)| format!("host `{from}` cannot reach host `{to}`")).collect::<Vec<_>>().join(", "), if *.more { ", and there are more" } else { "" })]
+#[non_exhaustive]
 pub struct Unreachable {
     /// From, and to.
     pub pairs: Vec<(String, String)>,

@@ -64,6 +64,7 @@ pub struct ConnectionSpec<J = NoJitter> {
 
 /// Reasons for which a graph is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TopologyError {
     /// Two nodes of one name.
     #[error("there are two nodes called `{0}`; give each a name of its own")]

@@ -5,6 +5,7 @@ use farfield_base::{QuantityError, Rate};
 
 /// Error of an invalid arrival process.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArrivalError {
     /// A rate that cannot be read.
     #[error(transparent)]

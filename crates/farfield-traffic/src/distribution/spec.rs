@@ -33,6 +33,7 @@ pub struct DistributionSpec {
 
 /// Error of an invalid distribution.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// A parameter is out of its distribution's range.
     #[error(transparent)]

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 /// Error of an invalid part of a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartError {
     /// A method that cannot be sent.
     #[error("`{0}` is not a method; write it in capitals, such as `GET` or `POST`")]

@@ -100,6 +100,7 @@ struct RequestKeys {
 
 /// Error of an invalid set of requests.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetError {
     /// Neither a request nor a file nor a site.
     #[error(

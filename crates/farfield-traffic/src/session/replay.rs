@@ -66,6 +66,7 @@ pub enum MissingBodies {
 /// Format of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ReplayFormat {
     /// httperf's `--wsesslog`.
     Wsesslog,

@@ -71,6 +71,7 @@ pub enum Escape {
 
 /// Error of a text that is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TemplateError {
     /// A placeholder without an end.
     #[error("`{0}` has a `${{` without its `}}`; close it, or write `$$` for a `$`")]

@@ -120,6 +120,7 @@ pub struct RequestSizes {
 
 /// Error of an invalid model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// Nothing is asked for.
     #[error("nothing could be asked for; give `pages` or `documents`, or both")]
@@ -304,6 +305,7 @@ impl From<SiteModelSpec> for SiteModelKeys {
 
 /// A model with the parameters of a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Preset {
     /// SURGE (Barford and Crovella 1998), as WASP ran it (Nahum et al. 2001).
     Surge,

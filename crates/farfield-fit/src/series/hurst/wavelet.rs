@@ -22,6 +22,7 @@ const SCALING: [f64; 6] = [
 
 /// Energy of one octave.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Octave {
     /// j, from 1: coefficients at a scale of 2ʲ values.
     pub octave: u32,
@@ -36,6 +37,7 @@ pub struct Octave {
 /// Energy by octave. A straight line over the coarse octaves is long memory; where it begins, short-time
 /// structure ends.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LogscaleDiagram {
     /// Octaves in order, from 1.
     pub octaves: Vec<Octave>,

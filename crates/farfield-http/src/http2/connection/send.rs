@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes};
 
 /// Why a request was not sent. Nothing of it was, so it may be sent on another connection, or later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotSent {
     /// The server takes no more requests on this connection.
     #[error("the server takes no more requests on this connection")]

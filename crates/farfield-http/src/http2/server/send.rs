@@ -49,6 +49,7 @@ impl BodySource {
 
 /// A frame of a body that is to be sent now.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BodyFrame {
     /// The frame's header.
     pub header: [u8; HEADER_BYTES],

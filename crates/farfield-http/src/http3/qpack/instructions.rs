@@ -7,6 +7,7 @@ use std::fmt;
 /// An instruction that a server without a dynamic table on either side cannot give. The connection ends with
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InstructionError {
     /// The server inserts an entry, duplicates one, or sets a capacity, though none was advertised (RFC
     /// 9204, 3.2.2 and 3.2.3: QPACK_ENCODER_STREAM_ERROR).

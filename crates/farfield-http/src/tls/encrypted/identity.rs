@@ -17,6 +17,7 @@ pub struct Identities(Arc<[Arc<CertifiedKey>]>);
 
 /// Why users cannot have these certificates. Numbers begin at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentityError {
     /// The file of certificates has none, or one that cannot be read.
     #[error("the file has no certificate in PEM (`-----BEGIN CERTIFICATE-----`), or one that cannot be read")]

@@ -87,7 +87,7 @@ pub enum Trust {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pin([u8; 32]);
 
-/// Why no sessions can be made.
+/// Why no sessions can be made. Closed: a caller that points to the setting at fault matches all of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// Neither a DNS name nor an address.

@@ -296,6 +296,7 @@ impl Hello {
 
 /// A server's first message, as far as a client reads it.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct ServerHelloView {
     pub is_retry: bool,
     pub is_tls13: bool,

@@ -8,6 +8,7 @@ const EXAMPLE_CHARS: usize = 100;
 
 /// An account of a recording: what was taken and what was left out together are all that it has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ReplayAccount {
     /// Entries that are asked for again.
     pub taken: u64,
@@ -19,6 +20,7 @@ pub struct ReplayAccount {
 
 /// Entries of which one thing is to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Remark {
     /// Remark in words that follow the number of entries: "of another server".
     pub what: &'static str,
