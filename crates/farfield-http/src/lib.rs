@@ -10,6 +10,10 @@
 //! Features, all of them by default: `http2`; `tls`, which needs rustls; `http3`, which needs both and
 //! quinn-proto; `websocket`, for [`websocket`]. Without any of them this is a reader of replies of HTTP/1,
 //! and what writes requests.
+//!
+//! `README.md` has a request and two replies as a program; `examples/replies.rs` reads replies of several
+//! kinds. Types of other crates that stand in signatures are re-exported: [`bytes`], [`Instant`],
+//! [`Duration`], and those that say why something failed and how a handshake went.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -37,8 +41,16 @@ pub mod tls;
 #[cfg(feature = "websocket")]
 pub mod websocket;
 
+pub use bytes;
 pub use event::{Body, Event, Head, StreamError};
 pub use events::{EventFormat, EventReader};
-pub use farfield_base::{Detail, Outcome};
+pub use farfield_base::{
+    Detail, Duration, EarlyData, Instant, Outcome, Rule, Sender, Signal, TlsStats, TlsVersion,
+};
 #[cfg(feature = "http2")]
 pub use http2::Heads;
+
+/// The programs of README.md, which `cargo test --doc` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
