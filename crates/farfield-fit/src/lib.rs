@@ -12,13 +12,15 @@
 //!   order of distributions;
 //! - [`robust`]: a fit of the middle of the values, where a few of another kind ruin the likelihood;
 //! - [`series`]: statistics of counts over time, the Hurst parameter among them;
+//! - [`reservoir`]: a uniform sample of a stream whose length nobody knows;
 //! - [`report`]: all results in one value, which serializes;
 //! - [`scenario`]: a load and a set of requests from the report; [`reproduced`]: its dispersion beside
 //!   the log's;
 //! - [`keepalive`]: the keep-alive timeout that fits the think times.
 //!
 //! Logs are read by `farfield-log`; families of distributions, with their densities, are those of
-//! `farfield-traffic`.
+//! `farfield-traffic`. Numbers are fitted in the unit that they are in; what comes from logs is in seconds,
+//! bytes and counts.
 //!
 //! `README.md` fits a mixture to forty numbers; `examples/think_times.rs` ranks all families for them. What
 //! is found in logs is the feature `logs`, a default. Base types that stand in signatures are re-exported.

@@ -47,17 +47,26 @@ impl Points {
     pub const DISTINCT_MIN: usize = 3;
 
     /// Points of values in any order, taken as exact.
+    ///
+    /// # Errors
+    /// Fewer than [`Points::DISTINCT_MIN`] distinct values, or one that is not finite.
     pub fn new(values: Vec<f64>) -> Result<Points, PointsError> {
         Points::with_tick(values, 0.0)
     }
 
     /// Points of values that were rounded to a multiple of `tick`, at least one of them (1 for counts); 0
     /// means that they are exact. Likelihood and goodness of fit then compare rounded with rounded.
+    ///
+    /// # Errors
+    /// As [`Points::new`].
     pub fn with_tick(values: Vec<f64>, tick: f64) -> Result<Points, PointsError> {
         Points::observed(values, Observation { least: tick, ..Observation::rounded(tick) })
     }
 
     /// Points of values observed as given.
+    ///
+    /// # Errors
+    /// As [`Points::new`].
     pub fn observed(mut values: Vec<f64>, observation: Observation) -> Result<Points, PointsError> {
         if let Some((at, value)) = values.iter().copied().enumerate().find(|(_, v)| !v.is_finite()) {
             return Err(PointsError::NotFinite { at, value });

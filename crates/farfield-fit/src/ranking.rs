@@ -203,6 +203,9 @@ impl Ranking {
 /// assert!(fit_single(Family::Weibull, &Points::new(vec![-1.0, 2.0, 6.0])?).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// The first value that the family cannot have.
 pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     let refuses = |x: &f64| family.refuses_observed(*x, points.tick()).map(|wants| (*x, wants));
     let bad = points.values.iter().find_map(refuses);

@@ -15,6 +15,9 @@ const EXPECTED: &str = "write a rate above 0 such as `56kbit`, `1.5Mbit` or `1Gb
 
 impl BitRate {
     /// `bits` a second; refuses zero.
+    ///
+    /// # Errors
+    /// If `bits` is 0.
     pub fn per_second(bits: u64) -> Result<BitRate, QuantityError> {
         let range = || QuantityError::Range { given: bits.to_string(), expected: EXPECTED };
         NonZeroU64::new(bits).map(BitRate).ok_or_else(range)

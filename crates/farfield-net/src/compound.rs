@@ -36,6 +36,9 @@ pub enum NotCollapsible {
 
 impl Compound {
     /// Joins these links, the first first.
+    ///
+    /// # Errors
+    /// The first hop that cannot be one with the others, and why.
     pub fn new(hops: Vec<(Link, Stream)>) -> Result<Compound, NotCollapsible> {
         let mut lent = false;
         for (index, (link, _)) in hops.iter().enumerate() {

@@ -2,6 +2,9 @@
 //! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets
 //! are opaque here: no TCP, no HTTP.
 //!
+//! Instants and durations are whole nanoseconds, sizes bytes from the IP header on, rates bits a second.
+//! Specifications are refused with a sentence when they are resolved; links at work cannot fail.
+//!
 //! `README.md` has packets on a topology as a program; `examples/queues.rs` compares queues with theory. The
 //! types of other crates that stand in signatures are re-exported, [`random`] and [`rand_core`] among them.
 

@@ -34,6 +34,9 @@ impl Mtu {
     pub const IPV6_LEAST: Mtu = Mtu(1280);
 
     /// An MTU of `bytes`, 68 to 65,535.
+    ///
+    /// # Errors
+    /// Outside that range.
     pub fn new(bytes: u64) -> Result<Mtu, MtuError> {
         if (68..=65_535).contains(&bytes) { Ok(Mtu(bytes as u32)) } else { Err(MtuError(bytes)) }
     }

@@ -79,6 +79,9 @@ impl<L> Topology<L> {
     }
 
     /// Adds a link in one direction, between nodes of this topology.
+    ///
+    /// # Panics
+    /// If one of them has a number that this topology has not.
     pub fn connect(&mut self, from: NodeId, to: NodeId, delay: Duration, link: L) -> LinkId {
         assert!(from.index().max(to.index()) < self.nodes.len(), "links connect nodes of their topology");
         let id =

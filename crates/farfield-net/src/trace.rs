@@ -53,6 +53,9 @@ pub enum TraceError {
 
 impl Trace {
     /// Reads a trace, one number a line.
+    ///
+    /// # Errors
+    /// The first line that is no number, or less than the one ahead of it; no lines, or none above 0.
     pub fn parse(text: &str) -> Result<Trace, TraceError> {
         let mut opportunities_ms: Vec<u64> = Vec::new();
         for (index, given) in text.lines().enumerate() {

@@ -7,7 +7,10 @@
 //!
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
 //! D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
-//! what that changes beside Linux is measured in docs/accuracy.md.
+//! what that changes beside Linux is measured in docs/accuracy.md of the repository.
+//!
+//! Windows, buffers and the MSS are bytes, instants and durations whole nanoseconds. A connection that fails
+//! says so by [`Event::Failed`]; [`Closing`] is the one error.
 //!
 //! `README.md` has a transfer of 1 MB as a program of 50 lines; `examples/transfer.rs` has links and a table
 //! of what congestion control does. The types of other crates that stand in signatures are re-exported:

@@ -37,6 +37,9 @@ pub enum WeightError {
 
 impl AliasTable {
     /// A choice with the given weights, which need not sum to anything. Up to 2³² of them.
+    ///
+    /// # Errors
+    /// A weight that is negative or no number, no weight above 0, or a sum that is not finite.
     pub fn new(weights: &[f64]) -> Result<AliasTable, WeightError> {
         let total = total(weights)?;
         // Each weight in units of a column's share: they sum to the number of columns.

@@ -12,6 +12,8 @@
 //! `resolve` reads them through a [loader](file::Load) and returns the form that draws: without files, I/O or
 //! failure, and without allocation in a draw.
 //!
+//! Times that are drawn as numbers are seconds, sizes bytes; instants are whole nanoseconds from the start.
+//!
 //! Models are fitted to logs in `farfield-fit`; recorded sessions read access logs with `farfield-log`.
 //!
 //! `README.md` has arrivals and sizes as a program; `examples/self_similar.rs` the memory of three processes.

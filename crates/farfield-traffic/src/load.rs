@@ -322,6 +322,9 @@ impl LoadModel {
 
 impl LoadSpec {
     /// The model itself, with the files it names read through `load`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or does not hold what it is named for.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<LoadModel, FileError> {
         let mut off = |spec: &Option<TimesSpec>| spec.as_ref().map(|spec| spec.resolve(load)).transpose();
         Ok(match self {

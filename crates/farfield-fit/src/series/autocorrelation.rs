@@ -6,6 +6,9 @@ use rustfft::num_complex::Complex;
 
 /// r(0) = 1, r(1), … r(`lags`): Σ (xₜ − x̄)(xₜ₊ₖ − x̄) / Σ (xₜ − x̄)² (Box and Jenkins 1976, section 2.1.5).
 /// By way of the Fourier transform, so that many lags cost no more than one.
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn autocorrelation(series: &[f64], lags: usize) -> Result<Vec<f64>, SeriesError> {
     checked(series, lags.saturating_add(2))?;
     let mean = mean(series);

@@ -30,6 +30,9 @@ pub struct Dispersion {
 ///
 /// Under Poisson, (k − 1) times the index is χ² with k − 1 degrees of freedom (the dispersion test, section
 /// 6.3), here by the cube-root formula of Wilson and Hilferty (1931).
+///
+/// # Errors
+/// A series that is too short or all zero, or has a value that is not finite.
 pub fn dispersion(series: &[f64], slots: usize) -> Result<Dispersion, SeriesError> {
     const COUNTS_MIN: usize = 8;
     let slots = slots.max(1);

@@ -39,6 +39,9 @@ impl PoissonTest {
 
 /// Tests `arrivals`, in order, from `from` on: those within `blocks` blocks, each `block` long. Takes at
 /// least 20 of them.
+///
+/// # Errors
+/// Too few arrivals.
 pub fn poisson_test(
     arrivals: &[Instant],
     from: Instant,

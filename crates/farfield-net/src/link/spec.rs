@@ -138,6 +138,9 @@ impl<J> LinkSpec<J> {
     }
 
     /// The model that is meant: `jitter` makes a distribution of what is written, `load` reads the trace.
+    ///
+    /// # Errors
+    /// Keys that contradict each other, an overhead that is too large, or a trace that cannot be read.
     pub fn resolve(
         &self,
         jitter: impl FnOnce(&J) -> Arc<dyn Jitter>,

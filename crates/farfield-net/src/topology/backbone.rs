@@ -126,6 +126,9 @@ impl Backbone {
     /// The graph: `server`, routers `r1` …, switches `s1` …, hosts `h1-1` … (subnetwork, host). Links that
     /// are alike share their specification. Subnetwork by subnetwork, nodes and links are added in the order
     /// of that list.
+    ///
+    /// # Errors
+    /// No subnetworks or hosts, or more than there is room for.
     pub fn topology<J>(&self) -> Result<Topology<Arc<LinkSpec<J>>>, BackboneError> {
         for (key, given) in [("subnets", self.subnets), ("hosts", self.hosts)] {
             if !(1..=65_536).contains(&given) {

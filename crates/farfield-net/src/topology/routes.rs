@@ -58,6 +58,9 @@ enum Position {
 
 impl Routes {
     /// The shortest paths. Every host must reach every other.
+    ///
+    /// # Errors
+    /// [`Unreachable`] if some host cannot reach another, with at most four pairs.
     pub fn compute<L>(topology: &Topology<L>, metric: Metric) -> Result<Routes, Unreachable> {
         let (positions, members) = positions_of(topology);
         let core = members.len();

@@ -91,6 +91,9 @@ fn server() -> String {
 
 impl<J: Clone> TopologySpec<J> {
     /// The graph that is meant. Whether all hosts reach one another is for [`Routes`](super::Routes) to say.
+    ///
+    /// # Errors
+    /// A name that two nodes share, or a link from or to no node, to its own, or with `back` and `one-way`.
     pub fn topology(&self) -> Result<Topology<Arc<LinkSpec<J>>>, TopologyError> {
         let mut topology = Topology::new();
         let mut names: BTreeMap<&str, NodeId> = BTreeMap::new();

@@ -181,6 +181,9 @@ impl ArrivalSpec {
     }
 
     /// The process itself, with the files it names read through `load`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no list of instants.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<ArrivalProcess, FileError> {
         let process = match &self.meaning {
             ProcessSource::Ready(process) => return Ok(process.clone()),

@@ -190,6 +190,9 @@ impl DistributionSpec {
     }
 
     /// The distribution itself, with the files it names read through `load`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no list of values.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<Distribution, FileError> {
         match &self.meaning {
             DistributionSource::Ready(distribution) => Ok(distribution.clone()),

@@ -182,6 +182,9 @@ impl RequestSetSpec {
     }
 
     /// The set itself, with files read through `load` and fillers drawn from `seed`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or does not hold what it is named for.
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
         self.resolve_for(load, seed, None, &[])
     }

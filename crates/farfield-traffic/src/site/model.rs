@@ -189,6 +189,9 @@ pub(super) struct Sizes {
 
 impl SiteModelSpec {
     /// The model itself, with files that its distributions name read through `load`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or does not hold what it is named for.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<SiteModel, FileError> {
         let written = &self.written;
         let mut resolved = |spec: Option<&DistributionSpec>| spec.map(|spec| spec.resolve(load)).transpose();

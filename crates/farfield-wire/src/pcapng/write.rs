@@ -36,6 +36,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Describes an interface, before the first of its packets.
+    ///
+    /// # Errors
+    /// If writing fails.
     pub fn add_interface(&mut self, interface: &Interface) -> io::Result<InterfaceId> {
         let mut body = Vec::new();
         body.extend(interface.link.0.to_ne_bytes());
@@ -114,6 +117,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes what an interface saw until `at_unix_ns`; usually last.
+    ///
+    /// # Errors
+    /// If writing fails.
     pub fn statistics(
         &mut self,
         of: InterfaceId,
@@ -145,6 +151,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Hands everything written so far on. What was flushed can be read, whatever happens to the run.
+    ///
+    /// # Errors
+    /// If writing fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -155,6 +164,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Ends the file: what it was written to, flushed.
+    ///
+    /// # Errors
+    /// If writing fails.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

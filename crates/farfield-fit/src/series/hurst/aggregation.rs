@@ -11,6 +11,9 @@ use crate::series::{SeriesError, aggregated, checked, variance};
 
 /// Estimate from blocks of `from` values (at least 1; more, where short times should not count), doubled up
 /// to a sixteenth of the series.
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn aggregated_variance(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 16;
     const SCALES_MIN: u32 = 3;

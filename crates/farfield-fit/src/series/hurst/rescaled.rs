@@ -14,6 +14,9 @@ use std::f64::consts::PI;
 
 /// Estimate from blocks of `from` values (at least 16; 64 or more where memory may be strong), doubled up to
 /// an eighth of the series.
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn rescaled_range(series: &[f64], from: usize) -> Result<HurstEstimate, SeriesError> {
     const BLOCKS_MIN: usize = 8;
     let from = from.max(16);

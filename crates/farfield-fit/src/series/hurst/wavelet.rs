@@ -45,6 +45,9 @@ pub struct LogscaleDiagram {
 
 impl LogscaleDiagram {
     /// The diagram of a series of 128 values at least.
+    ///
+    /// # Errors
+    /// A series that is too short or constant, or has a value that is not finite.
     pub fn of(series: &[f64]) -> Result<LogscaleDiagram, SeriesError> {
         const COEFFICIENTS_MIN: usize = 6;
         checked(series, 128)?;
@@ -105,6 +108,9 @@ impl Octave {
 
 /// H from the octaves from `from` on; 3 leaves out what the discrete begin of the transform distorts, more
 /// what is special to short times.
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn wavelet(series: &[f64], from: u32) -> Result<HurstEstimate, SeriesError> {
     let needed = 128usize << from.min(32);
     LogscaleDiagram::of(series)?.hurst(from).ok_or(SeriesError::TooShort { given: series.len(), needed })

@@ -22,6 +22,9 @@ pub fn local_whittle_bandwidth(n: usize) -> usize {
 /// Estimate from the lowest `frequencies` (8 at least, half the series' length at most): Robinson (1995),
 /// "Gaussian semiparametric estimation of long range dependence". The standard error is 1 / 2√frequencies
 /// (theorem 2).
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate, SeriesError> {
     checked(series, LENGTH_MIN)?;
     let mut ordinates = periodogram(series);
@@ -40,6 +43,9 @@ pub fn local_whittle(series: &[f64], frequencies: usize) -> Result<HurstEstimate
 
 /// Estimate from all frequencies, for fractional Gaussian noise (Fox and Taqqu 1986; Dahlhaus 1989; Beran
 /// 1994, section 5.5). The standard error is that of the likelihood's curvature.
+///
+/// # Errors
+/// A series that is too short or constant, or has a value that is not finite.
 pub fn noise_whittle(series: &[f64]) -> Result<HurstEstimate, SeriesError> {
     checked(series, LENGTH_MIN)?;
     let ordinates = periodogram(series);
