@@ -117,6 +117,9 @@ pub struct PartOfRun {
     pub directory: String,
     /// True if its own verdict was that it is valid.
     pub valid: bool,
+    /// The check that made it invalid, of several the first cause; null if it was valid.
+    #[serde(default)]
+    pub cause: Option<String>,
     /// Requests that were due in its measured part.
     pub requests: u64,
     /// Nanoseconds by which it started after the first, by the machines' wall clocks as far as these were
@@ -286,6 +289,7 @@ impl PartsSum {
             part: result.part().to_string(),
             directory: directory.clone(),
             valid: verdict.valid,
+            cause: verdict.first_cause().map(|cause| cause.name.clone()),
             requests: result.requests(),
             skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first + result.drift_ns()),
             clock_offset_ns: result.clock().map(|clock| clock.offset_ns),

@@ -953,6 +953,9 @@ class PagesSummary:
 class PartOfRun:
     """One part, in the summary of the whole."""
 
+    cause: str | None = None
+    """The check that made it invalid, of several the first cause; null if it was valid."""
+
     clock_error_ns: int | None = None
     """Nanoseconds by which that may be wrong."""
 

@@ -174,6 +174,17 @@ fn what_is_missing_or_invalid_makes_the_run_invalid() {
 }
 
 #[test]
+fn an_invalid_part_is_listed_with_its_first_cause() {
+    let (fold, mut stats) = share(1, 2);
+    stats.generator.samples_lost = 3;
+    let mut parts = of_shares(&[("1/2", 0), ("2/2", 1)], 2);
+    parts[1] = JudgedPart { directory: "dir-1".to_owned(), ..kept(label("2/2"), (&fold, &stats)) };
+    let summary = PartsSum::of(parts).unwrap().summary(None);
+    let causes: Vec<Option<&str>> = summary.parts.iter().map(|part| part.cause.as_deref()).collect();
+    assert_eq!(causes, [None, Some("samples-lost")]);
+}
+
+#[test]
 fn starts_apart_are_judged_by_what_the_load_bears() {
     let at = |starts: [u64; 2]| {
         let mut parts = of_shares(&[("1/2", 0), ("2/2", 1)], 2);

@@ -3,7 +3,7 @@
 use farfield_base::Duration;
 use farfield_experiment::{GoalReading, Observed, TRIALS_OF_SEARCH, Validity};
 use farfield_measure::bottleneck::BottleneckCause;
-use farfield_measure::verdict::CheckState;
+use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary, Threshold};
 use std::path::Path;
 
@@ -32,6 +32,9 @@ const NOTHING_DUE: &str = "something-measured";
 /// Checks that fail where the generator has no more to give; others of its own are disturbances.
 const OF_A_FULL_GENERATOR: [&str; 5] =
     ["worker-cpu", "generator-lacked", "achieved-rate", "gateway-overruns", "samples-lost"];
+
+/// The check on the parts of a run, each of which was judged by itself.
+const PARTS: &str = "parts";
 
 /// The result of a run, whose directory this is and that took so many seconds.
 pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f64) -> Observed {
@@ -186,18 +189,35 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
         // Valid, but what broke the goals is not shown to be the server.
         return if broken { bounded_by_generator(summary) } else { None }.unwrap_or(Validity::Valid);
     };
-    let cause = first.name.clone();
-    if first.name == NOTHING_DUE {
+    let cause = cause_of(summary, first).to_owned();
+    if cause == NOTHING_DUE {
         return Validity::TooShort { cause: "no request was due".to_owned() };
     }
-    if OF_THE_SERVER.contains(&first.name.as_str()) && (broken || goals.is_empty()) {
+    if OF_THE_SERVER.contains(&cause.as_str()) && (broken || goals.is_empty()) {
         return Validity::Overwhelmed { cause };
     }
     if goals.iter().any(|goal| !goal.kept && is_broken_however_late(summary, goal)) {
         return Validity::Overwhelmed { cause };
     }
-    let is_full = OF_A_FULL_GENERATOR.contains(&first.name.as_str());
+    let is_full = OF_A_FULL_GENERATOR.contains(&cause.as_str());
     Validity::Invalid { cause, is_full }
+}
+
+/// The check that `first` stands for: itself; or, where some parts of a run were invalid by themselves and
+/// none is missing, what made them so. A part that something disturbed counts ahead of one whose generator
+/// was full, and the server last, since that is an answer only where nothing else was wrong.
+fn cause_of<'a>(summary: &'a Summary, first: &'a Check) -> &'a str {
+    let of_parts: Vec<&str> = summary.parts.iter().filter_map(|part| part.cause.as_deref()).collect();
+    // What is missing counts as well, and has no cause.
+    if first.name != PARTS || first.measured != Some(of_parts.len() as f64) {
+        return &first.name;
+    }
+    let rank = |cause: &&str| match *cause {
+        cause if OF_THE_SERVER.contains(&cause) => 0,
+        cause if OF_A_FULL_GENERATOR.contains(&cause) => 1,
+        _ => 2,
+    };
+    of_parts.into_iter().max_by_key(rank).unwrap_or(&first.name)
 }
 
 /// True if half of all requests took longer than the limit of a percentile by many times as much as the
@@ -244,6 +264,7 @@ fn gave_out(cause: BottleneckCause) -> &'static str {
 mod tests {
     use super::*;
     use farfield_measure::Bottleneck;
+    use farfield_measure::parts::PartOfRun;
     use farfield_measure::summary::SessionsSummary;
 
     /// A run that is valid, as far as its verdict goes.
@@ -345,6 +366,39 @@ mod tests {
             let expected = Validity::Invalid { cause: check.to_owned(), is_full: full };
             assert_eq!(failing(check, false), expected);
         }
+    }
+
+    /// A run whose parts are all there is invalid by what some of them are; one that lacks a part was
+    /// disturbed.
+    #[test]
+    fn a_run_of_parts_is_invalid_by_what_its_parts_are() {
+        let of = |causes: &[Option<&str>], wrong: f64| {
+            let mut summary = valid();
+            summary.verdict.fail(PARTS, "A check.", "a reason".to_owned(), "an advice");
+            summary.verdict.checks[0].measured = Some(wrong);
+            summary.parts = causes
+                .iter()
+                .map(|cause| PartOfRun {
+                    part: "1/2".to_owned(),
+                    directory: "a".to_owned(),
+                    valid: cause.is_none(),
+                    cause: cause.map(str::to_owned),
+                    requests: 1,
+                    skew_ns: None,
+                    clock_offset_ns: None,
+                    clock_error_ns: None,
+                })
+                .collect();
+            validity(&summary, &[absent("p99<1s")])
+        };
+        let invalid = |cause: &str, is_full| Validity::Invalid { cause: cause.to_owned(), is_full };
+        assert_eq!(of(&[None, Some("worker-cpu")], 1.0), invalid("worker-cpu", true));
+        assert_eq!(of(&[Some("machine-busy"), Some("worker-cpu")], 2.0), invalid("machine-busy", false));
+        let cause = "unfinished".to_owned();
+        assert_eq!(of(&[Some("unfinished"), None], 1.0), Validity::Overwhelmed { cause });
+        assert_eq!(of(&[Some("unfinished"), Some("worker-cpu")], 2.0), invalid("worker-cpu", true));
+        assert_eq!(of(&[None, Some("worker-cpu")], 2.0), invalid(PARTS, false));
+        assert_eq!(of(&[None], 1.0), invalid(PARTS, false));
     }
 
     /// A valid run whose generator gave out first says nothing of a server that breaks goals.
