@@ -156,14 +156,15 @@ impl PartsOfRun {
     /// If a file of a part cannot be read, or one of the run's cannot be written.
     pub fn write(&self, output: &RunDirectory) -> Result<Summary, MergeError> {
         // What cannot be read is found before anything is written.
-        let (files, incomplete) = self.open_samples()?;
+        let samples = self.open_samples()?;
         let mut summary = self.sum.summary(Some(SERIES));
         summary.warnings.extend(self.warnings.iter().cloned());
         output.replace("scenario.toml", self.scenario.as_bytes())?;
         output.replace("environment.json", self.environments().as_bytes())?;
-        match incomplete {
-            Some(warning) => summary.warnings.push(warning),
-            None => merge_samples(&files, output, &summary)?,
+        match samples {
+            SamplesOfParts::All(files) => merge_samples(&files, output, &summary)?,
+            SamplesOfParts::Unasked => {}
+            SamplesOfParts::Incomplete { warning } => summary.warnings.push(warning),
         }
         summary.warnings.extend(self.merge_events(output)?);
         output.write_failures(&self.sum.fold)?;
@@ -194,24 +195,30 @@ impl PartsOfRun {
         serde_json::to_string_pretty(&json!({ "parts": all })).expect("plain data")
     }
 
-    /// Opens the samples of all parts, and returns a warning where some were left out.
-    fn open_samples(&self) -> Result<(Vec<PartSamples>, Option<String>), MergeError> {
-        let (mut files, mut partial) = (Vec::new(), None);
+    /// Opens the samples of all parts.
+    fn open_samples(&self) -> Result<SamplesOfParts, MergeError> {
+        let (mut files, mut partial, mut is_asked) = (Vec::new(), None, false);
         for (directory, expected) in self.directories.iter().zip(&self.samples) {
-            match samples_in(directory, *expected)? {
+            let file = samples_in(directory, *expected)?;
+            is_asked |= file.as_ref().is_none_or(|file| file.keep() != Keep::None);
+            match file {
                 Some(file) if file.keep() == Keep::All && file.left_out() == 0 => {
                     files.push(PartSamples { path: directory.join(SAMPLES), file });
                 }
                 _ => drop(partial.get_or_insert_with(|| directory.join(SAMPLES))),
             }
         }
-        let warning = partial.map(|path| {
-            let part = path.display();
-            format!(
-                "there is no samples.parquet of the whole: {part} has not all samples of its part; figures are of all"
-            )
-        });
-        Ok((files, warning))
+        Ok(match partial {
+            None => SamplesOfParts::All(files),
+            Some(_) if !is_asked => SamplesOfParts::Unasked,
+            Some(path) => {
+                let part = path.display();
+                let warning = format!(
+                    "there is no samples.parquet of the whole: {part} has not all samples of its part; figures are of all"
+                );
+                SamplesOfParts::Incomplete { warning }
+            }
+        })
     }
 
     /// Writes the events of streams of all parts, if there are any. Returns a warning where these are too
@@ -256,6 +263,16 @@ fn quietly<T>(sum: impl FnOnce() -> T) -> Option<T> {
     let summed = panic::catch_unwind(AssertUnwindSafe(sum));
     panic::set_hook(hook);
     summed.ok()
+}
+
+/// The samples of all parts.
+enum SamplesOfParts {
+    /// Each has all of its own.
+    All(Vec<PartSamples>),
+    /// None was to keep any.
+    Unasked,
+    /// Some were left out.
+    Incomplete { warning: String },
 }
 
 /// The samples of a part.

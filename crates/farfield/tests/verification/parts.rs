@@ -283,6 +283,25 @@ fn thresholds_are_of_the_whole() {
     prints(&place.farfield("merge 1 -o half").exits(3), &["rate>150/s"]);
 }
 
+/// Parts that were to keep no samples lack none; where one was to keep them, the whole has not all.
+#[test]
+fn samples_that_nobody_asked_for_are_not_missing() {
+    let place = Place::new();
+    place.write("s.toml", COUNTED);
+    let warned = |of_first: &str, whole: &str| {
+        for (part, kept) in [("1", of_first), ("2", "none")] {
+            let words = format!("run s.toml --part {part}/2 --samples {kept} -q -o {whole}-{part}");
+            place.farfield(&words).exits(0);
+        }
+        let ended = place.farfield(&format!("merge {whole}-1 {whole}-2 -o {whole}")).exits(0);
+        let ended = Ended { directory: place.path(whole), ..ended };
+        assert!(!ended.directory.join("samples.parquet").exists());
+        ended.summary().warnings.iter().any(|warning| warning.contains("no samples.parquet of the whole"))
+    };
+    assert!(!warned("none", "unasked"));
+    assert!(warned("all", "asked"));
+}
+
 /// Ctrl-C ends the wait for a start, and all units in one process are a run without parts.
 #[test]
 fn waiting_for_a_start_ends_and_a_whole_has_no_parts() {
