@@ -219,11 +219,13 @@ fn changed(kept: &BTreeMap<String, String>, asked: &BTreeMap<String, String>) ->
     })
 }
 
-/// The first messages of a run; the rest is read, so that the run does not wait.
+/// The last messages of a run, of which the very last says why it failed; all are read, so that the run does
+/// not wait.
 fn messages(mut stderr: impl Read) -> String {
     let mut text = Vec::new();
-    let _ = stderr.by_ref().take(MESSAGES_MAX).read_to_end(&mut text);
-    let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+    while let Ok(1..) = stderr.by_ref().take(MESSAGES_MAX).read_to_end(&mut text) {
+        text.drain(..text.len().saturating_sub(MESSAGES_MAX as usize));
+    }
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -235,6 +237,16 @@ pub fn in_ns(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run that said much before it failed, such as which parts it waited for, is asked for its last line.
+    #[test]
+    fn the_last_of_many_messages_is_kept() {
+        let said = "farfield: waiting: part 2/2 has not joined\n".repeat(1_000) + "farfield: it is over\n";
+        let kept = messages(said.as_bytes());
+        assert_eq!(kept.len() as u64, MESSAGES_MAX);
+        assert_eq!(kept.lines().last(), Some("farfield: it is over"));
+        assert_eq!(messages(&b"one\ntwo\n"[..]), "one\ntwo\n");
+    }
 
     /// Goals, warm-ups and curves of a question are keys of their runs: with other ones a run is another.
     #[test]
