@@ -14,6 +14,7 @@ pub mod import;
 pub mod join;
 pub mod keys;
 pub mod merge;
+pub mod on;
 pub mod path;
 pub mod record;
 pub mod report;
@@ -30,7 +31,7 @@ pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
-use heading::{OUTPUT, PATHS};
+use heading::{LIMITS, OUTPUT, PATHS};
 use scenario::{KeyFlags, LoadFlags, ProxyFlags, ResultFlags, ScenarioFlags, TargetFlags, TlsFlags};
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
@@ -126,6 +127,7 @@ Examples:\n  \
     farfield run http://10.1.2.3/ --interface eth1 --rtt 80ms -c 1000\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run http://127.0.0.1:8080/ -c 64 --until 'p99 ± 5%'\n  \
+    farfield run http://10.1.2.3/ -c 2000 --on ssh:a,b\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
@@ -152,6 +154,8 @@ pub struct RunFlags {
     pub join: join::JoinFlags,
     #[command(flatten)]
     pub repeat: sweep::RepeatFlags,
+    #[command(flatten, next_help_heading = LIMITS)]
+    pub on: on::OnFlags,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]

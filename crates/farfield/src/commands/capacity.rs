@@ -5,6 +5,7 @@ pub mod load;
 mod runner;
 
 use crate::commands::child::ChildRuns;
+use crate::commands::cluster::on;
 use crate::exit::Exit;
 use crate::flags::Format;
 use crate::flags::capacity::{CapacityFlags, PeakOf};
@@ -57,20 +58,21 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let goals = goals.map(Goals::with_errors_bounded);
     let overlay = overlay(flags);
     let plan = super::run::read(Some(&flags.what), &overlay)?;
-    super::run::refuse_part(&plan, "a search for capacity")?;
+    refuse_parts(flags, &overlay, &plan)?;
     refuse_changes(&plan)?;
     let mut searched = searched(flags, goals.as_ref(), &plan)?;
     let load = RisingLoad::of(&plan, flags.peak.is_some())?;
-    let has_check = generator::may_check(&plan, searched.generator);
+    let has_check = generator::may_check(&plan, searched.generator, flags.on.on.is_some());
     if has_check.is_ok() {
         searched.budget = generator::budget_left(searched.budget);
     }
+    let stop = interrupt::flag();
+    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    on::check(&flags.on, &stop)?;
     let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));
     let opened = farfield_files::output::folder(&folder);
     opened
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
-    let stop = interrupt::flag();
-    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let said = time("--warm-up", flags.search.warm_up.as_deref())?;
     let warm_up = said.or(plan.says_warm_up().then_some(plan.scenario().run.warm_up));
     let run = &plan.scenario().run;
@@ -81,8 +83,9 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let mut runner = TrialRunner {
         runs: ChildRuns {
             what: Some(flags.what.clone()),
-            words: overlay.words(),
+            words: overlay.words().into_iter().chain(flags.on.words()).collect(),
             scenario: plan.scenario().digest(),
+            on: flags.on.on.clone(),
             stop,
         },
         load,
@@ -114,6 +117,15 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         Format::Json => output::put(&json(&report))?,
     }
     Ok(exit(&report))
+}
+
+/// Refuses a part of a run, and what cannot be made by parts where these are asked for.
+fn refuse_parts(flags: &CapacityFlags, overlay: &Overlay, plan: &RunPlan) -> Result<(), Problem> {
+    super::run::refuse_part(plan, "a search for capacity")?;
+    if let Some(part) = flags.on.first_part() {
+        super::run::read(Some(&flags.what), &overlay.clone().with("run.part", "--on", part.as_str()))?;
+    }
+    Ok(())
 }
 
 /// Refuses a network that changes: the load is to be what trials differ by.

@@ -6,6 +6,7 @@
 //! Ctrl-C ends a run as it ends any; its directory stays, is marked as incomplete, and is made again beside
 //! it.
 
+use crate::flags::on::Door;
 use farfield_base::Duration;
 use farfield_experiment::Stop;
 use farfield_experiment::trial::DESIGN_FILE;
@@ -37,6 +38,8 @@ pub struct ChildRuns {
     pub words: Vec<String>,
     /// The digest of the scenario that they come to: runs of another are not read back.
     pub scenario: String,
+    /// The door through which each is made by parts, of which `words` speak; by one process if absent.
+    pub on: Option<Door>,
     /// Set by Ctrl-C.
     pub stop: Arc<AtomicBool>,
 }
@@ -79,6 +82,9 @@ struct DesignFile<T> {
     scenario: Option<String>,
     /// The keys that were set for this run, with their values; absent in those of older searches.
     keys: Option<BTreeMap<String, String>>,
+    /// The door through which it was made by parts; absent where one process made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on: Option<String>,
     took_s: f64,
 }
 
@@ -131,6 +137,15 @@ impl ChildRuns {
                 "{directory} was made with {change}; give it the same again, or choose another folder with --out"
             )));
         }
+        if !is_made_alike(kept.on.as_deref(), self.on.as_ref()) {
+            let one = || "one process of this machine".to_owned();
+            let (kept, asked) =
+                (kept.on.unwrap_or_else(one), self.on.as_ref().map_or_else(one, Door::to_string));
+            return Err(Stop::Failed(format!(
+                "{directory} was made by {kept}, and {asked} is asked for now (--on); give it the same again, or choose \
+                 another folder with --out"
+            )));
+        }
         let run = RunDirectory::open(directory.to_string());
         let run = run.map_err(|error| Stop::Failed(error.to_string()))?;
         Ok(Some(ChildResult { run, took_s: kept.took_s, read_back: true }))
@@ -160,7 +175,8 @@ impl ChildRuns {
         let run = RunDirectory::open(directory).map_err(|error| failed(&error.to_string()))?;
         let design = asked.design.clone();
         let (scenario, keys) = (Some(self.scenario.clone()), Some(asked.keys()));
-        let file = DesignFile { design, scenario, keys, took_s };
+        let on = self.on.as_ref().map(Door::to_string);
+        let file = DesignFile { design, scenario, keys, on, took_s };
         let text = serde_json::to_string_pretty(&file).expect("a design is JSON") + "\n";
         let put = farfield_files::output::put(&directory.join(DESIGN_FILE), text.as_bytes());
         put.map_err(|error| failed(&format!("{DESIGN_FILE} cannot be written: {error}")))?;
@@ -208,6 +224,16 @@ impl ChildRuns {
     }
 }
 
+/// True if a run that was made through the door `kept` may stand for one through `asked`: with as many parts,
+/// started in the same way. A host that is gone may have another in its place.
+fn is_made_alike(kept: Option<&str>, asked: Option<&Door>) -> bool {
+    match (kept, asked) {
+        (None, None) => true,
+        (Some(kept), Some(asked)) => kept.parse::<Door>().is_ok_and(|kept| kept.is_like(asked)),
+        _ => false,
+    }
+}
+
 /// The first key that a run was made with and that is another now, in words.
 fn changed(kept: &BTreeMap<String, String>, asked: &BTreeMap<String, String>) -> Option<String> {
     let keys: BTreeSet<&String> = kept.keys().chain(asked.keys()).collect();
@@ -246,6 +272,16 @@ mod tests {
         assert_eq!(kept.len() as u64, MESSAGES_MAX);
         assert_eq!(kept.lines().last(), Some("farfield: it is over"));
         assert_eq!(messages(&b"one\ntwo\n"[..]), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_run_by_other_parts_is_another_run() {
+        let asked: Door = "ssh:a,b".parse().expect("a door");
+        assert!(is_made_alike(Some("ssh:a,c"), Some(&asked)) && is_made_alike(None, None));
+        for kept in [Some("ssh:a,b,c"), Some("local:2"), Some("what a later farfield has"), None] {
+            assert!(!is_made_alike(kept, Some(&asked)), "{kept:?}");
+        }
+        assert!(!is_made_alike(Some("ssh:a,b"), None));
     }
 
     /// Goals, warm-ups and curves of a question are keys of their runs: with other ones a run is another.

@@ -3,7 +3,9 @@
 
 mod hosts;
 mod manifest;
+pub mod on;
 mod ssh;
+mod started;
 
 use crate::exit::Exit;
 use crate::flags::cluster::ClusterCommand;

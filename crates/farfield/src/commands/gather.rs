@@ -4,9 +4,11 @@ mod progress;
 
 use super::joined::{SCENARIO, TOKEN, host, time};
 use super::merge::show_merged;
-use super::run::{new_directory, read};
+use super::run::{new_directory, read, write_page};
 use crate::exit::Exit;
+use crate::flags::Format;
 use crate::flags::gather::{GatherFlags, RendezvousFlags};
+use crate::flags::scenario::LoadFlags;
 use crate::metrics::listen;
 use crate::output;
 use crate::problem::Problem;
@@ -46,7 +48,8 @@ pub fn gather(flags: &GatherFlags) -> Result<Exit, Problem> {
     let listener = listen(&flags.listen, "--listen")?;
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let rendezvous = Rendezvous::begin(&flags.what, &flags.rendezvous, parts, key, listener)?;
+    let request = GatherRequest::of(&flags.what, &flags.rendezvous)?;
+    let rendezvous = Rendezvous::begin(request, parts, key, listener)?;
     rendezvous.announce(flags.ticket.as_deref(), flags.key.is_some())?;
     rendezvous.hold(&stop)
 }
@@ -70,6 +73,48 @@ fn parts(flags: &GatherFlags) -> Result<Vec<Part>, Problem> {
     parts.collect()
 }
 
+/// The request for a run of several parts.
+pub struct GatherRequest<'a> {
+    /// The URL or the scenario; farfield's built-in server if absent.
+    pub what: Option<&'a str>,
+    /// The keys that are laid over it.
+    pub overlay: Overlay,
+    /// The flag that says that there are parts.
+    pub flag: &'a str,
+    /// The run directory of the whole; the scenario's, or one of its own, if absent.
+    pub out: Option<PathBuf>,
+    /// Time for all parts to come and be ready.
+    pub wait_ns: u64,
+    /// Format of the result.
+    pub format: Format,
+    /// True if no progress is printed.
+    pub quiet: bool,
+}
+
+impl<'a> GatherRequest<'a> {
+    /// The request of a command that gathers.
+    pub fn of(what: &'a str, flags: &RendezvousFlags) -> Result<GatherRequest<'a>, Problem> {
+        refuse_place(&flags.load)?;
+        Ok(GatherRequest {
+            what: Some(what),
+            overlay: flags.overlay(),
+            flag: "--parts",
+            out: flags.out.clone(),
+            wait_ns: time(&flags.wait, "--wait")?,
+            format: flags.format,
+            quiet: flags.quiet,
+        })
+    }
+}
+
+/// Refuses flags that say which part this is, and when it starts.
+pub(super) fn refuse_place(load: &LoadFlags) -> Result<(), Problem> {
+    if load.part.is_some() || load.start_at.is_some() {
+        return Err(Problem::usage("--part and --start-at are the gatherer's to give; leave them out"));
+    }
+    Ok(())
+}
+
 /// A rendezvous that is held.
 pub struct Rendezvous {
     gatherer: Gatherer,
@@ -77,29 +122,29 @@ pub struct Rendezvous {
     address: SocketAddr,
     created: RunDirectory,
     parts: usize,
-    flags: RendezvousFlags,
+    format: Format,
+    quiet: bool,
+    has_page: bool,
 }
 
 impl Rendezvous {
     /// Reads the scenario, and begins to admit its parts.
     pub fn begin(
-        what: &str,
-        flags: &RendezvousFlags,
+        request: GatherRequest,
         parts: Vec<Part>,
         key: GatherKey,
         listener: TcpListener,
     ) -> Result<Rendezvous, Problem> {
-        if flags.load.part.is_some() || flags.load.start_at.is_some() {
-            return Err(Problem::usage("--part and --start-at are the gatherer's to give; leave them out"));
-        }
-        let overlay = flags.overlay().with("run.part", "--parts", parts[0].to_string().as_str());
-        let plan = read(Some(what), &overlay)?;
+        let GatherRequest { what, overlay, flag, out, wait_ns, format, quiet } = request;
+        let overlay = overlay.with("run.part", flag, parts[0].to_string().as_str());
+        let plan = read(what, &overlay)?;
         let scenario = plan.scenario();
         if scenario.run.start_at.is_some() {
             return Err(Problem::usage("run.start-at: the gatherer gives the start; leave this out"));
         }
         let (name, samples) = (scenario.name.clone(), scenario.output.disk_budget.0);
-        let out = flags.out.clone().or_else(|| scenario.output.directory.clone());
+        let has_page = scenario.output.report;
+        let out = out.or_else(|| scenario.output.directory.clone());
         let (files, scenario) = hand_out(plan, parts[0])?;
         let settings = GatherSettings {
             parts,
@@ -107,7 +152,7 @@ impl Rendezvous {
             scenario,
             bytes_max: samples.saturating_add(BESIDE_SAMPLES),
             farfield: env!("CARGO_PKG_VERSION").to_owned(),
-            wait_ns: time(&flags.wait, "--wait")?,
+            wait_ns,
             quiet_ns: QUIET.as_ns(),
         };
         let created = match &out {
@@ -121,7 +166,7 @@ impl Rendezvous {
         let (ticket, parts) = (key.ticket(), settings.parts.len());
         let gatherer =
             Gatherer::begin(listener, key, settings, &created.path().join("parts")).map_err(unheard)?;
-        Ok(Rendezvous { gatherer, ticket, address, created, parts, flags: flags.clone() })
+        Ok(Rendezvous { gatherer, ticket, address, created, parts, format, quiet, has_page })
     }
 
     /// The address at which it listens.
@@ -151,11 +196,7 @@ impl Rendezvous {
             None if is_known => String::new(),
             None => format!("\n  with {TOKEN}={}", self.ticket),
         };
-        // An address for all is none to connect to.
-        let named = match address.ip().is_unspecified() {
-            true => format!("{}:{}", host(), address.port()),
-            false => address.to_string(),
-        };
+        let named = reached_at(address);
         output::put_error(format_args!(
             "farfield: {parts} parts are to join at {address}: farfield run --join {named}{how}\n"
         ));
@@ -170,7 +211,7 @@ impl Rendezvous {
     /// Rendezvous to its end and its result, as by [`hold`](Rendezvous::hold); `on_start` is called when all
     /// parts are ready.
     pub fn hold_with(self, stop: &Arc<AtomicBool>, on_start: impl Fn()) -> Result<Exit, Problem> {
-        let mut lines = GatherLines::new(self.flags.quiet);
+        let mut lines = GatherLines::new(self.quiet);
         let gathered = self.gatherer.gather(stop, |news| {
             if matches!(news, News::Starting { .. }) {
                 on_start();
@@ -216,7 +257,10 @@ impl Rendezvous {
                 .for_each(|lost| parts.warn(format!("{lost}; what it had measured is not in this run")));
             match parts.write(&self.created) {
                 Ok(summary) => {
-                    show_merged(&summary, &self.created, self.flags.format)?;
+                    if self.has_page {
+                        write_page(&self.created);
+                    }
+                    show_merged(&summary, &self.created, self.format)?;
                     // One that came when all had ended has ended nothing.
                     let interrupted = gathered.interrupted && !summary.complete;
                     return Ok(Exit::of_run(&summary, interrupted, false));
@@ -242,6 +286,15 @@ impl Rendezvous {
             }
             false => Problem::failed(format!("no part came back with its files: {lost}")),
         }
+    }
+}
+
+/// The place that parts on other machines connect to, where `address` is listened at: an address for all is
+/// none to connect to.
+pub(super) fn reached_at(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("{}:{}", host(), address.port()),
+        false => address.to_string(),
     }
 }
 

@@ -22,13 +22,13 @@ pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
         MergeError::Unreadable { .. } => Problem::usage(error),
         error => Problem::failed(error),
     })?;
+    write_page(&created);
     show_merged(&summary, &created, flags.format)?;
     Ok(Exit::of_run(&summary, false, false))
 }
 
-/// Writes the page of the run that parts are together, and prints its result.
+/// Prints the result of the run that parts are together.
 pub(super) fn show_merged(summary: &Summary, created: &RunDirectory, format: Format) -> Result<(), Problem> {
-    write_page(created);
     match format {
         Format::Text => {
             output::put_coloured(&report::shown(summary, created.path(), VerboseFlags::default()))

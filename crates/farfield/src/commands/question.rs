@@ -11,6 +11,7 @@ mod story;
 
 use crate::commands::sweep::{SweepRequest, made};
 use crate::exit::Exit;
+use crate::flags::on::OnFlags;
 use crate::flags::sweep::ExperimentFlags;
 use crate::output;
 use crate::problem::Problem;
@@ -41,7 +42,7 @@ pub fn experiment(flags: &ExperimentFlags) -> Result<Exit, Problem> {
         (Source::Named(name), None) => name,
         (Source::Inline(_), None) => unreachable!("it was put into a file"),
     };
-    made(&asked(&question, Some(scenario)), flags.format, flags.quiet)
+    made(&asked(&question, Some(scenario), &flags.on), flags.format, flags.quiet)
 }
 
 /// The question of a file, or one that is built in.
@@ -65,12 +66,13 @@ fn read(named: &Path) -> Result<Question, Problem> {
 }
 
 /// The sweep that a question asks for.
-fn asked<'a>(question: &'a Question, scenario: Option<&'a str>) -> SweepRequest<'a> {
+fn asked<'a>(question: &'a Question, scenario: Option<&'a str>, on: &'a OnFlags) -> SweepRequest<'a> {
     SweepRequest {
         what: scenario,
         overlay: question.overlay.clone(),
         design: &question.design,
         repeat: &question.repeat,
+        on,
         name: "experiment",
         title: Some(&question.title),
         claims: &question.claims,

@@ -48,6 +48,9 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     if let Some(confirmed) = &flags.starts_only {
         only(confirmed, &plan)?;
     }
+    if let Some(door) = &flags.on.on {
+        return super::cluster::on::run(flags, door);
+    }
     let shown = match (flags.quiet, flags.plain) {
         (true, _) => ProgressDisplay::Nothing,
         (false, true) => ProgressDisplay::Lines,
@@ -85,7 +88,7 @@ pub(super) fn watch(flags: &RunFlags, shown: ProgressDisplay) -> Result<Watch, P
 }
 
 /// Ends the run as Ctrl-C does when the process that made it ends, however that ends.
-fn end_with(parent: u32, stop: &AtomicBool) {
+pub(super) fn end_with(parent: u32, stop: &AtomicBool) {
     // Where the kernel has no such signal the run ends by itself.
     let _ = set_parent_process_death_signal(Some(Signal::INT));
     // It may have ended before.

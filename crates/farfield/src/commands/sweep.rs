@@ -5,10 +5,12 @@ pub mod runner;
 
 use crate::commands::capacity::free_folder;
 use crate::commands::child::ChildRuns;
+use crate::commands::cluster::on;
 use crate::commands::question::document::Question;
 use crate::commands::question::evidence::Evidence;
 use crate::exit::Exit;
 use crate::flags::RunFlags;
+use crate::flags::on::OnFlags;
 use crate::flags::sweep::{DesignFlags, RepeatFlags, SweepFlags, SweepFormat};
 use crate::flags::watch::RunFormat;
 use crate::output;
@@ -41,6 +43,8 @@ pub struct SweepRequest<'a> {
     pub design: &'a DesignFlags,
     /// The runs' repeats.
     pub repeat: &'a RepeatFlags,
+    /// The parts by which each run is made.
+    pub on: &'a OnFlags,
     /// The name of such an experiment, also in the name of its folder.
     pub name: &'a str,
     /// The title of this one; after its scenario if absent.
@@ -60,6 +64,7 @@ pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
         overlay: flags.overlay(),
         design: &flags.design,
         repeat: &flags.repeat,
+        on: &flags.on,
         name: "sweep",
         title: None,
         claims: &[],
@@ -91,6 +96,7 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
         overlay: flags.overlay(),
         design: &design,
         repeat: &flags.repeat,
+        on: &flags.on,
         name: "repeats",
         title: None,
         claims: &[],
@@ -109,17 +115,19 @@ pub fn made(asked: &SweepRequest, format: SweepFormat, quiet: bool) -> Result<Ex
     let read = super::run::read(asked.what, &asked.overlay)?;
     super::run::refuse_part(&read, "a sweep, or a run that is repeated,")?;
     let planned = plan::of(asked, &read)?;
+    let stop = interrupt::flag();
+    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    on::check(asked.on, &stop)?;
     let folder = asked.design.out.clone().unwrap_or_else(|| free_folder(&read.scenario().name, asked.name));
     let opened = farfield_files::output::folder(&folder);
     opened
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
-    let stop = interrupt::flag();
-    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let runner = SweepRunner {
         runs: ChildRuns {
             what: asked.what.map(str::to_owned),
             words: words(asked),
             scenario: read.scenario().digest(),
+            on: asked.on.on.clone(),
             stop,
         },
         request_timeout: read.scenario().connections.request_timeout,
@@ -166,7 +174,7 @@ fn words(asked: &SweepRequest) -> Vec<String> {
     let is_said =
         of_overlay.iter().any(|word| word.contains("output.samples=") || word.starts_with("--samples"));
     let samples = (!is_said).then(|| "--set=output.samples=none".to_owned());
-    of_overlay.into_iter().chain(samples).collect()
+    of_overlay.into_iter().chain(samples).chain(asked.on.words()).collect()
 }
 
 /// Writes what follows from the runs beside them; of a question also the page in Markdown. The table is

@@ -3,11 +3,15 @@
 use super::Format;
 use super::heading::{LOAD, OUTPUT};
 use super::keys::keyed;
+use super::on::OnFlags;
 use super::scenario::ScenarioFlags;
 use super::values::count;
 use clap::{Args, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
+
+/// The heading of flags of the search itself.
+const SEARCH: &str = "Search";
 
 keyed! {
     /// The parts of the load that are not searched for.
@@ -52,6 +56,8 @@ pub struct CapacityFlags {
 
     #[command(flatten)]
     pub search: SearchFlags,
+    #[command(flatten, next_help_heading = SEARCH)]
+    pub on: OnFlags,
     #[command(flatten)]
     pub load: TrialLoadFlags,
     #[command(flatten)]
@@ -75,7 +81,7 @@ pub enum PeakOf {
 
 /// Where a search looks, and for how long.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Search")]
+#[command(next_help_heading = SEARCH)]
 pub struct SearchFlags {
     /// The load of the first trial; the scenario's if absent
     ///

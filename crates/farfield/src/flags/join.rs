@@ -13,7 +13,7 @@ pub struct JoinFlags {
     /// own if absent
     ///
     /// The ticket comes from the file of --ticket, or from the environment variable FARFIELD_TOKEN.
-    #[arg(long, hide_short_help = true, value_name = "HOST:PORT", value_parser = with_port)]
+    #[arg(long, hide_short_help = true, value_name = "HOST:PORT", value_parser = with_port, conflicts_with = "on")]
     pub join: Option<String>,
     /// File of the ticket that `farfield gather` made; FARFIELD_TOKEN if absent
     #[arg(long, hide_short_help = true, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "join")]

@@ -1,6 +1,7 @@
 //! The flags of `farfield sweep`.
 
 use super::heading::{LIMITS, OUTPUT};
+use super::on::OnFlags;
 use super::scenario::{LoadFlags, ScenarioFlags};
 use super::values::count;
 use clap::{Args, ValueEnum, ValueHint};
@@ -19,7 +20,8 @@ pub const LENGTH_MAX: &str = "5m";
 Examples:\n  \
     farfield sweep shop.toml --vary network.rtt=0ms,50ms,100ms --vary load.users=50,200\n  \
     farfield sweep shop.toml --vary server.command='nginx -c a.conf','nginx -c b.conf' --until 'p99 ± 5%'\n  \
-    farfield sweep http://127.0.0.1:8080/ -c 20 --repeats 5")]
+    farfield sweep http://127.0.0.1:8080/ -c 20 --repeats 5\n  \
+    farfield sweep shop.toml --vary load.users=500,2000 --on ssh:a,b")]
 pub struct SweepFlags {
     /// The URL to load, or a scenario file
     #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
@@ -28,6 +30,8 @@ pub struct SweepFlags {
     pub design: DesignFlags,
     #[command(flatten)]
     pub repeat: RepeatFlags,
+    #[command(flatten, next_help_heading = LIMITS)]
+    pub on: OnFlags,
 
     #[command(flatten)]
     pub load: LoadFlags,
@@ -113,10 +117,10 @@ pub struct ExperimentFlags {
     #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath, conflicts_with_all = ["list", "recompute"])]
     pub question: Option<PathBuf>,
     /// List the questions that are built in
-    #[arg(long, conflicts_with_all = ["recompute", "out", "budget"])]
+    #[arg(long, conflicts_with_all = ["recompute", "out", "budget", "on"])]
     pub list: bool,
     /// Make the pages of this experiment again from its runs, without a run; not if absent
-    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath, conflicts_with_all = ["out", "budget"])]
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath, conflicts_with_all = ["out", "budget", "on"])]
     pub recompute: Option<PathBuf>,
     /// The time for all runs; the question's if absent
     #[arg(long, value_name = "TIME")]
@@ -126,6 +130,8 @@ pub struct ExperimentFlags {
     /// Runs that are in it are not made again.
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub on: OnFlags,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     pub format: SweepFormat,

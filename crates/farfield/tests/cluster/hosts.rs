@@ -117,6 +117,21 @@ fn keys(place: &Place) {
     ));
 }
 
+/// Runs of a sweep are made at the hosts too, each with the program that is there by now.
+fn sweep_at_hosts(place: &Place, machines: &Machines, ssh: &str) {
+    let sweep = format!("sweep s.toml --repeats 2 --on ssh:a,b -q -o swept {CALM}");
+    let mut words: Vec<&str> = sweep.split_whitespace().collect();
+    words.extend(["--on-ssh", ssh]);
+    place.begin_by(machines.here(), &words).ended().exits(0);
+    for repeat in ["repeat-1", "repeat-2"] {
+        let directory = place.path("swept/point-01").join(repeat);
+        let design = fs::read_to_string(directory.join("design.json")).expect("a design");
+        assert!(design.contains("\"on\": \"ssh:a,b\""), "{design}");
+        let run = Ended { directory, ..place.farfield("--version") };
+        assert_eq!(run.summary().parts.len(), 2);
+    }
+}
+
 /// farfield is copied to both hosts; then one of them is cut off in the middle of a second run.
 #[test]
 fn hosts_that_ssh_reaches_make_one_run_and_a_partition_is_named() {
@@ -161,6 +176,8 @@ fn hosts_that_ssh_reaches_make_one_run_and_a_partition_is_named() {
             fs::read_dir(place.path(home).join(".cache/farfield")).expect("a copy of the program").count();
         assert_eq!(kept, 1, "{home}");
     }
+
+    sweep_at_hosts(&place, &machines, &ssh);
 
     let cut = begin("6s", "cut");
     let cut = Gathering { running: cut, address: String::new() };

@@ -3,6 +3,7 @@
 mod engines;
 mod gather;
 mod hosts;
+mod on;
 mod scene;
 mod slurm;
 mod ssh;

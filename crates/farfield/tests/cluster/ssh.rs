@@ -11,10 +11,9 @@ use std::process::Command;
 const SIMULATED: &str =
     "plane = 'simulated'\n[run]\nduration = '1s'\n[load]\nmodel = 'open'\narrivals = '90/s'\n";
 
-/// Begins a run on hosts a and b. `odd` is what ssh does first; it knows the `host`, and `what` it is asked
-/// for.
-fn begin(place: &Place, odd: &str, out: &str) -> Running {
-    place.write("s.toml", SIMULATED);
+/// Writes the program that stands in for ssh, for `sh ssh`. `odd` is what it does first; it knows the `host`,
+/// and `what` it is asked for.
+pub fn stand_in(place: &Place, odd: &str) {
     place.write(
         "ssh",
         format!(
@@ -22,6 +21,12 @@ fn begin(place: &Place, odd: &str, out: &str) -> Running {
              case \"$line\" in *'cat >'*) what=put;; *--join*) what=start;; *) what=find;; esac\n{odd}\nexec sh -c \"$line\"\n"
         ),
     );
+}
+
+/// Begins a run on hosts a and b, by an ssh that does this first.
+fn begin(place: &Place, odd: &str, out: &str) -> Running {
+    place.write("s.toml", SIMULATED);
+    stand_in(place, odd);
     let words = ["cluster", "run", "s.toml", "--hosts", "a,b", "--address", "127.0.0.1", "-o", out];
     place.begin_with(&[&words[..], &["--ssh", "sh ssh"]].concat())
 }

@@ -19,12 +19,15 @@ const PART: u64 = 5;
 
 /// True if the generator of such a search can be checked here; no check is made of one whose limit is known,
 /// or that has no clock. An error is why it cannot be.
-pub fn may_check(plan: &RunPlan, limit: Option<f64>) -> Result<(), Option<&'static str>> {
+pub fn may_check(plan: &RunPlan, limit: Option<f64>, is_by_parts: bool) -> Result<(), Option<&'static str>> {
     let scenario = plan.scenario();
     let is_started = scenario.server.as_ref().is_some_and(|server| server.command.is_some());
     match scenario.plane {
         _ if limit.is_some() => Err(None),
         PlaneKind::Simulated => Err(None),
+        _ if is_by_parts => {
+            Err(Some("its parts may be on other machines, and farfield's own server is on this one"))
+        }
         PlaneKind::Sockets if limit::names_a_certificate(scenario) => {
             Err(Some("`tls.ca` and `tls.pins` do not know the certificate of farfield's own server"))
         }

@@ -29,9 +29,9 @@ const OPTIONS: [&str; 8] = [
     "-o",
     "ServerAliveCountMax=3",
 ];
-/// Time between two looks at an ssh.
+/// Time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks after which an ssh that was asked to end is killed.
+/// Looks after which a process that was asked to end is killed.
 const DEAF: u32 = 100;
 /// Bytes of an answer that are kept.
 const ANSWER_MAX: u64 = 64 << 10;
@@ -85,27 +85,6 @@ impl Ssh {
         self.begin(&start.line(path), Stdio::piped())
     }
 
-    /// Waits for the end of an ssh, which `stop` ends with all that it has started.
-    pub fn wait(&self, child: &mut Child, stop: &AtomicBool) -> Result<ExitStatus, String> {
-        let mut asked = 0;
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) => {}
-                Err(error) => return Err(format!("{}: {error}", self.command)),
-            }
-            if stop.load(Ordering::Relaxed) {
-                match asked {
-                    0 => drop(kill_process_group(Pid::from_child(child), Signal::TERM)),
-                    DEAF => drop(kill_process_group(Pid::from_child(child), Signal::KILL)),
-                    _ => {}
-                }
-                asked += 1;
-            }
-            thread::park_timeout(LOOK);
-        }
-    }
-
     /// The last line that `script` prints there, with `input` as its standard input.
     fn ask(&self, line: &str, input: Option<File>, stop: &AtomicBool) -> Result<String, String> {
         let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
@@ -115,7 +94,7 @@ impl Ssh {
         let given = given.map(|(mut to, mut from)| thread::spawn(move || drop(io::copy(&mut from, &mut to))));
         let said = child.stdout.take().map(|pipe| thread::spawn(move || last_line(pipe)));
         let why = child.stderr.take().map(|pipe| thread::spawn(move || last_line(pipe)));
-        let status = self.wait(&mut child, stop)?;
+        let status = wait(&self.command, &mut child, stop)?;
         drop(given.map(thread::JoinHandle::join));
         let [said, why] = [said, why].map(|line| line.and_then(|line| line.join().ok()).unwrap_or_default());
         match (status.success(), said, why) {
@@ -144,6 +123,28 @@ impl Start {
     fn line(&self, path: &str) -> String {
         let (port, part) = (self.port.to_string(), self.part.to_string());
         line(START, &[path, &port, &part, self.address.as_deref().unwrap_or_default()])
+    }
+}
+
+/// Waits for the end of a process that leads a group, which `stop` ends with all that it has started;
+/// messages name it by its `command`.
+pub fn wait(command: &str, child: &mut Child, stop: &AtomicBool) -> Result<ExitStatus, String> {
+    let mut asked = 0;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(error) => return Err(format!("{command}: {error}")),
+        }
+        if stop.load(Ordering::Relaxed) {
+            match asked {
+                0 => drop(kill_process_group(Pid::from_child(child), Signal::TERM)),
+                DEAF => drop(kill_process_group(Pid::from_child(child), Signal::KILL)),
+                _ => {}
+            }
+            asked += 1;
+        }
+        thread::park_timeout(LOOK);
     }
 }
 

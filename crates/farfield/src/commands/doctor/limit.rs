@@ -61,7 +61,7 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let (what, words) = (flags.what.clone(), overlay.words());
-    let runs = ChildRuns { what, words, scenario: own.scenario().digest(), stop };
+    let runs = ChildRuns { what, words, scenario: own.scenario().digest(), on: None, stop };
     let whole = load.whole;
     let rounded = move |load: f64| if whole { load.round().max(1.0) } else { three_digits(load) };
     let server = OwnServer::of(own.scenario(), Duration::ZERO);

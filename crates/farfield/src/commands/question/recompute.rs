@@ -7,6 +7,7 @@ use crate::commands::child::ChildResult;
 use crate::commands::sweep::runner::came_to;
 use crate::commands::sweep::{answer, keep, plan};
 use crate::exit::Exit;
+use crate::flags::on::OnFlags;
 use crate::flags::sweep::SweepFormat;
 use crate::problem::Problem;
 use farfield_experiment::sweep::{RunRecord, SweepReport};
@@ -21,7 +22,7 @@ pub fn recompute(folder: &Path, format: SweepFormat) -> Result<Exit, Problem> {
     if question.design.points.is_some() {
         question.design.points = Some(folder.join(POINTS_FILE));
     }
-    let planned = plan::design_of(&asked(&question, None))?;
+    let planned = plan::design_of(&asked(&question, None, &OnFlags::default()))?;
     let mut runs = Vec::with_capacity(evidence.runs.len());
     for own in &evidence.runs {
         if own.point >= planned.plan.points.len() {

@@ -51,16 +51,23 @@ pub fn of(asked: &SweepRequest, read: &RunPlan) -> Result<Planned, Problem> {
         Some(jobs) if jobs > JOBS_MAX => {
             return Err(Problem::usage(format!("--jobs {jobs}: at most {JOBS_MAX} runs at once")));
         }
+        Some(jobs @ 2..) if asked.on.on.is_some() => {
+            return Err(Problem::usage(format!(
+                "--jobs {jobs}: the parts of --on make one run at a time; leave it out"
+            )));
+        }
         Some(jobs @ 2..) if !simulated => {
             return Err(Problem::usage(format!(
                 "--jobs {jobs}: runs that are not simulated would take each other's processors; leave it out"
             )));
         }
         Some(jobs) => jobs as usize,
+        None if asked.on.on.is_some() => 1,
         None if simulated => std::thread::available_parallelism().map_or(1, usize::from),
         None => 1,
     };
-    plan.attempts = if simulated { 1 } else { ATTEMPTS };
+    // A part may be lost, also in virtual time.
+    plan.attempts = if simulated && asked.on.on.is_none() { 1 } else { ATTEMPTS };
     plan.seed = read.scenario().seed;
     plan.lengths = lengths(asked, read, &plan.points)?;
     if asked.title.is_none() {
@@ -224,12 +231,16 @@ fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
     }
 }
 
-/// The plane of a point, whose scenario is read: one that cannot be run is refused before anything is.
+/// The plane of a point, whose scenario is read: one that cannot be run, or not by parts where these are
+/// asked for, is refused before anything is.
 fn plane_at(asked: &SweepRequest, point: &Point) -> Result<PlaneKind, Problem> {
     let mut overlay = asked.overlay.clone();
     let curves = asked.question.map_or(&[][..], |question| &question.curves);
     let settings = curves::resolved(&point.settings, curves);
     overlay.sets.extend(settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
+    if let Some(part) = asked.on.first_part() {
+        overlay.set("run.part", "--on", part.as_str());
+    }
     let plan = crate::commands::run::read(asked.what, &overlay).map_err(|problem| match point.label() {
         label if label.is_empty() => problem,
         label => problem.at(&format!("with {label}")),
