@@ -132,10 +132,10 @@ impl Document {
         if let Some(flag) = self.flag_of(&path, line) {
             return ScenarioError::invalid(format!("{flag}: {sentence}"));
         }
-        ScenarioError::invalid(match path == "." || path.is_empty() {
-            true => format!("{}: {sentence}", self.place(None)),
-            false => format!("{}: {path}: {sentence}", self.place(line)),
-        })
+        match path == "." || path.is_empty() {
+            true => ScenarioError::invalid(format!("{}: {sentence}", self.place(None))),
+            false => ScenarioError::Key { place: self.place(line), key: path, sentence },
+        }
     }
 
     /// The flag that set the key at `path` or, where the file has no line for it, a key below.
@@ -287,6 +287,35 @@ mod tests {
         let document = Document::parse(text, Some(Path::new("s.toml"))).expect("TOML");
         let error = document.typed::<crate::Scenario>().expect_err(text).to_string();
         assert!(error.starts_with("s.toml:4: sockets.sources: `x` "), "{error}");
+    }
+
+    /// A mistake in a table that is read as a whole, be it of a list, has its own key.
+    #[test]
+    fn a_mistake_in_a_list_of_tables_has_its_key() {
+        let key = |text: &str| {
+            let document = Document::parse(text, Some(Path::new("s.toml"))).expect("TOML");
+            match document.typed::<crate::Scenario>().expect_err(text) {
+                ScenarioError::Key { key, .. } => key,
+                other => panic!("{text}: {other}"),
+            }
+        };
+        let stages = |rows: &str| format!("[load]\nmodel = 'closed'\nstages = [{rows}]");
+        for (text, expected) in [
+            (
+                "[[flow]]\nname = 'a'\n[[flow]]\nname = 'b'\nload = { model = 'closed', users = 0 }",
+                "flow[1].load.users",
+            ),
+            (stages("{ for = '1s', to = 1 }, { for = 'soon', to = 2 }").as_str(), "load.stages[1].for"),
+            (stages("{ for = '1s', to = 1 }, { for = '2s' }").as_str(), "load.stages[1].to"),
+            // Two that are as wrong are one table's.
+            (stages("{ for = 'soon', to = 1 }, { for = 'soon', to = 2 }").as_str(), "load"),
+            (
+                "[session]\nstate = [{ name = 'a', path = '/' }, { name = 'a b', path = '/' }]",
+                "session.state[1].name",
+            ),
+        ] {
+            assert_eq!(key(text), expected, "{text}");
+        }
     }
 
     /// A value that a flag set is not the file's, even where the file has its table or had another value.

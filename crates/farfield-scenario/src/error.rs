@@ -9,6 +9,16 @@ pub enum ScenarioError {
     /// flag, as far as there are any, and what would do.
     #[error("{0}")]
     Invalid(String),
+    /// The value of a key is wrong, or a file that it names.
+    #[error("{place}: {key}: {sentence}")]
+    Key {
+        /// The file, with the line of the key where it has one.
+        place: String,
+        /// The key, from the outermost table inwards: `flow[1].load.users`.
+        key: String,
+        /// The sentence about its value, and what would do.
+        sentence: String,
+    },
     /// The machine, the network or a server lacks what the run needs.
     #[error("{0}")]
     Unavailable(String),

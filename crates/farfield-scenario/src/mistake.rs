@@ -33,19 +33,78 @@ impl Mistake {
 
 /// The path of the key that `message` is about, where `path` is only that of a table around it: serde reads
 /// a tagged table as a whole and then no longer knows where in it a value was. The message names the key, or
-/// quotes the value, first.
+/// quotes the value, first; a value may also be in a table further inside.
 pub fn inside(document: &Table, path: &str, message: &str) -> String {
-    let table = path.split('.').try_fold(document, |table, key| table.get(key)?.as_table());
+    let table = value_at(document, path).and_then(Value::as_table);
     let (Some(table), Some(quoted)) = (table, message.split('`').nth(1)) else { return path.to_owned() };
-    let says = |value: &Value| match value {
+    let mut fitting = table.iter().filter(|(key, value)| *key == quoted || is_written(value, quoted));
+    match (fitting.next(), fitting.next()) {
+        (Some((key, _)), None) => return format!("{path}.{key}"),
+        (Some(_), Some(_)) => return path.to_owned(),
+        (None, _) => {}
+    }
+    let mut found = Vec::new();
+    match message.contains(" has no `") {
+        true => collect_without(table, path, quoted, &mut found),
+        false => collect_written(table, path, quoted, &mut found),
+    }
+    match found.as_slice() {
+        [_] => found.swap_remove(0),
+        _ => path.to_owned(),
+    }
+}
+
+/// True if a plain value is written so.
+fn is_written(value: &Value, quoted: &str) -> bool {
+    match value {
         Value::String(text) => text == quoted,
         Value::Table(_) | Value::Array(_) => false,
         other => other.to_string() == quoted,
-    };
-    let mut fitting = table.iter().filter(|(key, value)| *key == quoted || says(value));
-    match (fitting.next(), fitting.next()) {
-        (Some((key, _)), None) => format!("{path}.{key}"),
-        _ => path.to_owned(),
+    }
+}
+
+/// The value at `path`, of keys and the numbers of members: `flow[1].load`.
+fn value_at<'d>(document: &'d Table, path: &str) -> Option<&'d Value> {
+    let (mut table, mut at) = (Some(document), None);
+    for step in path.split('.') {
+        let (key, numbers) = step.split_once('[').unwrap_or((step, ""));
+        let mut value = table?.get(key)?;
+        for number in numbers.split('[').filter(|number| !number.is_empty()) {
+            value = value.as_array()?.get(number.strip_suffix(']')?.parse::<usize>().ok()?)?;
+        }
+        (table, at) = (value.as_table(), Some(value));
+    }
+    at
+}
+
+/// The paths below `path` of all plain values that are written so.
+fn collect_written(table: &Table, path: &str, quoted: &str, found: &mut Vec<String>) {
+    for (key, value) in table {
+        collect_written_at(value, &format!("{path}.{key}"), quoted, found);
+    }
+}
+
+fn collect_written_at(value: &Value, path: &str, quoted: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Table(table) => collect_written(table, path, quoted, found),
+        Value::Array(members) => {
+            for (number, member) in members.iter().enumerate() {
+                collect_written_at(member, &format!("{path}[{number}]"), quoted, found);
+            }
+        }
+        value if is_written(value, quoted) => found.push(path.to_owned()),
+        _ => {}
+    }
+}
+
+/// The paths that the key `name` would have in those tables of the lists in `table` that lack it.
+fn collect_without(table: &Table, path: &str, name: &str, found: &mut Vec<String>) {
+    for (key, value) in table {
+        for (number, member) in value.as_array().into_iter().flatten().enumerate() {
+            if member.as_table().is_some_and(|member| !member.contains_key(name)) {
+                found.push(format!("{path}.{key}[{number}].{name}"));
+            }
+        }
     }
 }
 

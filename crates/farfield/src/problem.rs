@@ -66,7 +66,7 @@ impl Problem {
 impl From<ScenarioError> for Problem {
     fn from(error: ScenarioError) -> Problem {
         match error {
-            ScenarioError::Invalid(_) => Problem::usage(error),
+            ScenarioError::Invalid(_) | ScenarioError::Key { .. } => Problem::usage(error),
             ScenarioError::Unavailable(_) => Problem::failed(error),
         }
     }
