@@ -16,6 +16,7 @@ mod files;
 mod form;
 mod kept;
 mod programs;
+mod refusal;
 pub mod shown;
 pub mod single;
 mod site;

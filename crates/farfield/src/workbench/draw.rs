@@ -1,8 +1,10 @@
-//! A distribution drawn as its user changes it: the share of values up to each, from a sample.
+//! A distribution drawn as its user changes it, by the share of values up to each, from a sample; and a load
+//! over time, of the stages that make it.
 
 use super::form::to_toml;
 use farfield_base::random::{Purpose, Seed};
-use farfield_report::chart::{Axis, Chart, Mark, Series};
+use farfield_base::{Duration, QuantityError, Rate};
+use farfield_report::chart::{Axis, Chart, Mark, Series, Spacing};
 use farfield_report::figures::three_digits;
 use farfield_traffic::Distribution;
 use farfield_traffic::distribution::{CountsSpec, TimesSpec};
@@ -48,6 +50,46 @@ pub fn drawn(key: &str, value: Option<&Value>) -> Result<Value, String> {
     Ok(json!({ "chart": chart.html(), "words": words }))
 }
 
+/// The load over time that the stages in the form's rows make, from the level `from` on, 0 if it is empty. An
+/// error is a sentence.
+pub fn course(from: &str, rows: Option<&Value>) -> Result<Value, String> {
+    let rows = rows.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let text = |row: &Value, key: &str| -> String {
+        row.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+    };
+    let mut at = Duration::ZERO;
+    let mut points = vec![(0.0, if from.is_empty() { 0.0 } else { level(from)? })];
+    for row in rows {
+        let lasts: Duration = text(row, "for").parse().map_err(|error: QuantityError| error.to_string())?;
+        at = Duration::from_ns(at.as_ns().saturating_add(lasts.as_ns()));
+        points.push((at.as_secs_f64(), level(&text(row, "to"))?));
+    }
+    if at.is_zero() {
+        return Err("the stages take no time".to_owned());
+    }
+    let unit = match rows.iter().any(|row| text(row, "to").contains('/')) {
+        true => "arrivals in a second",
+        false => "users",
+    };
+    let most = points.iter().fold(0.0, |most: f64, (_, level)| most.max(*level));
+    let y = Axis { label: unit.to_owned(), spacing: Spacing::FromZero };
+    let line = Series::new(unit, Mark::Line, points);
+    let chart = Chart::new("load over time", Axis::linear("seconds"), y, vec![line]);
+    let count = if rows.len() == 1 { "1 stage".to_owned() } else { format!("{} stages", rows.len()) };
+    let words = format!("{count} of {at} together, at most {} {unit}", three_digits(most));
+    Ok(json!({ "chart": chart.html(), "words": words }))
+}
+
+/// A number of users, or a rate in a second.
+fn level(text: &str) -> Result<f64, String> {
+    if text.contains('/') {
+        let rate: Result<Rate, QuantityError> = text.parse();
+        return rate.map(Rate::as_per_second).map_err(|error| error.to_string());
+    }
+    let users: Result<u32, _> = text.parse();
+    users.map(f64::from).map_err(|_| format!("`{text}` is no level; write users, 100, or a rate, 50/s"))
+}
+
 /// A distribution that names no file: those of others are drawn by a run alone.
 fn resolved(
     resolve: impl FnOnce(&mut farfield_traffic::Load<'_>) -> Result<Distribution, String>,
@@ -71,6 +113,26 @@ fn sampled(distribution: &Distribution, is_count: bool) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loads_of_stages_are_drawn_and_mistakes_named() {
+        let stage = |lasts: &str, to: &str| json!({ "for": lasts, "to": to, "name": "" });
+        let rows = json!([stage("1m", "100"), stage("0s", "400"), stage("2m", "0")]);
+        let found = course("", Some(&rows)).expect("a chart");
+        assert!(found["chart"].as_str().is_some_and(|svg| svg.starts_with("<svg")), "{found}");
+        assert_eq!(found["words"], "3 stages of 3m together, at most 400 users");
+        let found = course("", Some(&json!([stage("1s", "50/s")]))).expect("a chart");
+        assert_eq!(found["words"], "1 stage of 1s together, at most 50.0 arrivals in a second");
+        for (rows, part) in [
+            (json!([stage("soon", "1")]), "soon"),
+            (json!([stage("1s", "many")]), "`many` is no level"),
+            (json!([stage("0s", "1")]), "no time"),
+            (json!(null), "no time"),
+        ] {
+            let sentence = course("", Some(&rows)).expect_err("a mistake");
+            assert!(sentence.contains(part), "{rows}: {sentence}");
+        }
+    }
 
     #[test]
     fn distributions_are_drawn_and_mistakes_named() {

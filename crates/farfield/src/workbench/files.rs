@@ -1,6 +1,7 @@
 //! The runs of a folder and the scenario files of another, as the page lists them.
 
 use super::programs;
+use super::refusal::KeyRefusal;
 use crate::problem::Problem;
 use farfield_base::{Bytes, printable};
 use farfield_measure::{Quantile, Summary};
@@ -9,7 +10,7 @@ use farfield_report::comparison::side::run_directories;
 use farfield_report::directory::SUMMARY_FILE;
 use farfield_report::figures::{percent, rate, time};
 use farfield_scenario::starts::StartedProgram;
-use farfield_scenario::{Overlay, RunPlan};
+use farfield_scenario::{Overlay, RunPlan, ScenarioError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -217,7 +218,7 @@ impl ScenarioFiles {
     }
 
     /// Checks a text as the file of this name: the scenario of a run with its programs, or what is wrong.
-    pub fn check(&self, name: &str, text: &str) -> Result<Value, String> {
+    pub fn check(&self, name: &str, text: &str) -> Result<Value, KeyRefusal> {
         let plan = self.plan(name, text)?;
         Ok(json!({ "resolved": plan.scenario().to_toml(), "programs": programs::json(&plan.starts()) }))
     }
@@ -229,14 +230,22 @@ impl ScenarioFiles {
         Ok(self.plan(name, &text).map(|plan| plan.starts()).unwrap_or_default())
     }
 
-    fn plan(&self, name: &str, text: &str) -> Result<RunPlan, String> {
+    fn plan(&self, name: &str, text: &str) -> Result<RunPlan, KeyRefusal> {
         let name = if is_scenario_name(name) { name } else { "scenario.toml" };
         let path = self.folder.join(name);
         let read = farfield_scenario::from_text(text, Some(&path), &Overlay::default());
         read.map_err(|error| {
+            let at = match &error {
+                ScenarioError::Key { key, sentence, .. } => Some(KeyRefusal::at(key, sentence)),
+                ScenarioError::Invalid(_) | ScenarioError::Unavailable(_) => None,
+            };
             let sentence = Problem::from(error).to_string();
             let folder = format!("{}/", self.folder.display());
-            printable(sentence.strip_prefix(&folder).unwrap_or(&sentence), &[]).into_owned()
+            let sentence = sentence.strip_prefix(&folder).unwrap_or(&sentence).to_owned();
+            match at {
+                Some(at) => at.in_words(sentence),
+                None => KeyRefusal::from(sentence),
+            }
         })
     }
 }
@@ -290,8 +299,14 @@ mod tests {
     fn a_check_names_file_line_and_key() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ScenarioFiles::of(folder.path().to_owned());
-        let wrong = files.check("s.toml", "name = 'x'\n[load]\nusres = 3").expect_err("a mistake");
-        assert!(wrong.starts_with("s.toml:3") && wrong.contains("`users`"), "{wrong}");
+        let wrong = files.check("s.toml", "name = 'x'\n[load]\nusres = 3").expect_err("a mistake").json();
+        let whole = wrong["error"].as_str().expect("a sentence");
+        assert!(whole.starts_with("s.toml:3") && whole.contains("`users`"), "{wrong}");
+        assert_eq!(wrong["key"], "load.usres");
+        let of_flow = "[[flow]]\nname = 'a'\n[[flow]]\nname = 'b'\nload = { users = 0 }";
+        let wrong = files.check("s.toml", of_flow).expect_err("a mistake").json();
+        assert_eq!(wrong["key"], "flow[1].load.users");
+        assert!(wrong["sentence"].as_str().is_some_and(|text| text.starts_with("`users` is 0")), "{wrong}");
         let right = files.check("s.toml", "seed = 7").expect("a scenario");
         assert!(right["resolved"].as_str().is_some_and(|text| text.contains("seed = 7")), "{right}");
     }

@@ -8,6 +8,7 @@ use super::children::WorkbenchRuns;
 use super::experiments::Experiments;
 use super::files::{RunList, ScenarioFiles};
 use super::kept::KeptRuns;
+use super::refusal::KeyRefusal;
 use super::{draw, fields, form, programs};
 use crate::problem::Problem;
 use crate::web::work::Work;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The files of the page, by their paths.
-const PAGE: [(&str, &str, &str); 10] = [
+const PAGE: [(&str, &str, &str); 11] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     ("/app.js", "text/javascript; charset=utf-8", include_str!("page/app.js")),
@@ -37,6 +38,7 @@ const PAGE: [(&str, &str, &str); 10] = [
     ("/runs.js", "text/javascript; charset=utf-8", include_str!("page/runs.js")),
     ("/kept.js", "text/javascript; charset=utf-8", include_str!("page/kept.js")),
     ("/form.js", "text/javascript; charset=utf-8", include_str!("page/form.js")),
+    ("/fields.js", "text/javascript; charset=utf-8", include_str!("page/fields.js")),
 ];
 
 /// The document in which the page shows reports and comparisons: it has the policy of strange pages, and
@@ -147,7 +149,10 @@ impl Workbench {
                 answered(form::write(text("text"), body.get("values")).map(|text| json!({ "text": text })))
             }
             "/api/read" => answered(form::read(text("text")).map(|values| json!({ "values": values }))),
-            "/api/draw" => answered(draw::drawn(text("key"), body.get("value"))),
+            "/api/draw" => match text("key") {
+                "load.stages" => answered(draw::course(text("from"), body.get("value"))),
+                key => answered(draw::drawn(key, body.get("value"))),
+            },
             "/api/save" => {
                 answered(nothing(self.scenarios.save(text("file"), text("text"), is_set("replace"))))
             }
@@ -231,11 +236,14 @@ impl Workbench {
     }
 }
 
-/// JSON, or a sentence that says what is wrong with what was asked for.
-fn answered(result: Result<Value, String>) -> WebReply {
+/// JSON, or a sentence that says what is wrong with what was asked for, with its key where it has one.
+fn answered<E: Into<KeyRefusal>>(result: Result<Value, E>) -> WebReply {
     match result {
         Ok(value) => WebReply::json(&value),
-        Err(sentence) => WebReply::refusal(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
+        Err(refused) => {
+            let refused: KeyRefusal = refused.into();
+            WebReply::json(&refused.json()).of(StatusCode::UNPROCESSABLE_ENTITY)
+        }
     }
 }
 

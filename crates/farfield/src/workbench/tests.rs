@@ -174,8 +174,17 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
 /// Content from the server is text to the page, whose policy allows no inline script or style.
 #[test]
 fn the_page_has_no_way_to_make_markup_of_text() {
-    let scripts =
-        ["/app.js", "/dom.js", "/token.js", "/events.js", "/pages.js", "/runs.js", "/kept.js", "/form.js"];
+    let scripts = [
+        "/app.js",
+        "/dom.js",
+        "/token.js",
+        "/events.js",
+        "/pages.js",
+        "/runs.js",
+        "/kept.js",
+        "/form.js",
+        "/fields.js",
+    ];
     for path in ["/", "/style.css"].into_iter().chain(scripts) {
         let page = page_file(path).expect(path);
         let text = String::from_utf8(page.whole().to_vec()).expect("UTF-8");

@@ -1,9 +1,14 @@
 // The form and the scenario's text beside it. The server knows the fields, writes and reads the text, and checks it;
 // here is only what shows them.
-import { ask, by, chart, el } from "/dom.js";
+import { ask, by, el } from "/dom.js";
+import { Scope, groupOf, prepare } from "/fields.js";
 
 let form = null;
-const fields = new Map();
+const fields = new Scope("field");
+
+/** The text that the form was filled from, over which it is laid, and what stands in its place since. */
+let base = "";
+let shown = "";
 
 /** The run whose scenario was filled in last, to be run again; null once a file was opened. */
 let filledWith = null;
@@ -82,122 +87,43 @@ function say(text, kind = "") {
   by("new-status").textContent = text;
 }
 
+/** Keys of the text's own tables for which there is no field. */
+const others = el("p", { class: "help" });
+
 function draw() {
-  by("form").replaceChildren(...form.parts.map((part) =>
-    el("fieldset", {}, el("legend", {}, part.title), ...part.fields.map(drawField))));
+  prepare(form, fromForm);
+  by("form").replaceChildren(...form.parts.map(({ title, without, fields: inner }, at) => {
+    const group = groupOf(`part-${at}-wrong`);
+    return el("fieldset", {}, el("legend", {}, title), group.line, ...inner.map((field) => fields.draw(field, { group, without })));
+  }), others);
   apply();
 }
 
-function drawField(field) {
-  const id = `field-${field.key.replaceAll(".", "-")}`;
-  const help = el("p", { class: "help", id: `${id}-help` }, el("code", {}, field.key), field.help ? `: ${field.help}` : "");
-  const made = makers[field.kind](field, id, `${id}-help`);
-  const box = el("div", { class: "field" }, ...made.elements, help, ...(made.after ?? []));
-  fields.set(field.key, { field, box, value: made.value, set: made.set });
-  return box;
-}
-
-const label = (field, id) => el("label", { for: id }, field.label);
-const plain = (tag) => (field, id, help) => {
-  const input = el(tag, { id, "aria-describedby": help, placeholder: field.example, oninput: fromForm, spellcheck: "false" });
-  return { elements: [label(field, id), input], value: () => input.value, set: (value) => { input.value = value ?? ""; } };
-};
-const choices = (values, example) => [el("option", { value: "" }, example ? `default (${example})` : "default"),
-  ...values.map((value) => el("option", { value }, value))];
-
-const makers = {
-  text: plain("input"),
-  number: plain("input"),
-  lines: plain("textarea"),
-  paths: plain("textarea"),
-  choice(field, id, help) {
-    const select = el("select", { id, "aria-describedby": help, onchange: fromForm }, ...choices(field.choices, field.example));
-    return {
-      elements: [label(field, id), select], value: () => select.value,
-      set: (value) => {
-        if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", { value }, value));
-        select.value = value ?? "";
-      },
-    };
-  },
-  distribution(field, id, help) {
-    const select = el("select", { id, "aria-describedby": help, onchange: () => { parameters({}); changed(); } },
-      el("option", { value: "" }, "a plain value"), ...form.distributions.map((known) => el("option", { value: known.name }, known.name)));
-    const inputs = el("div", { class: "parameters" });
-    const drawn = el("div", { class: "drawn", "aria-live": "polite" });
-    let timer = 0;
-    const changed = () => { fromForm(); clearTimeout(timer); timer = setTimeout(preview, 200); };
-    function parameters(values) {
-      const known = form.distributions.find((one) => one.name === select.value);
-      const names = known ? [...new Set([...known.parameters, ...Object.keys(values)])] : ["value"];
-      inputs.replaceChildren(...names.filter((name) => name !== "distribution").map((name) => {
-        const input = el("input", { "data-name": name, oninput: changed, spellcheck: "false", placeholder: known ? "" : field.example });
-        input.value = values[name] ?? "";
-        return el("label", {}, known ? `${name} ` : "value ", input);
-      }));
-    }
-    function value() {
-      const all = [...inputs.querySelectorAll("input")].map((input) => [input.dataset.name, input.value]);
-      return select.value ? { distribution: select.value, ...Object.fromEntries(all) } : all[0][1];
-    }
-    async function preview() {
-      const given = value();
-      if (!given || (typeof given === "object" && Object.values(given).some((text) => text === ""))) return drawn.replaceChildren();
-      try {
-        const answer = await ask("/api/draw", { key: field.key, value: given });
-        drawn.replaceChildren(el("p", { class: "help" }, answer.words), chart(answer.chart));
-      } catch (error) {
-        drawn.replaceChildren(el("p", { class: "wrong" }, error.message));
-      }
-    }
-    parameters({});
-    return {
-      elements: [label(field, id), select, inputs], after: [drawn], value,
-      set: (given) => {
-        const known = typeof given === "object" && form.distributions.some((one) => one.name === given.distribution);
-        select.value = known ? given.distribution : "";
-        parameters(known ? given : { value: typeof given === "object" ? "" : given ?? "" });
-        preview();
-      },
-    };
-  },
-  classes(field, id, help) {
-    const body = el("tbody");
-    const row = (values) => {
-      const cell = (name, title, input) => {
-        input.dataset.name = name;
-        input.setAttribute("aria-label", `${title} of the class`);
-        input.value = values[name] ?? "";
-        return el("td", {}, input);
-      };
-      const text = () => el("input", { oninput: fromForm, spellcheck: "false" });
-      const line = el("tr", {}, cell("name", "name", text()), cell("share", "share", text()),
-        cell("access", "access link", el("select", { onchange: fromForm }, ...choices(field.choices))),
-        cell("rtt", "round-trip time", text()),
-        el("td", {}, el("button", { type: "button", "aria-label": "remove the class", onclick: () => { line.remove(); fromForm(); } }, "×")));
-      return line;
-    };
-    const add = el("button", { type: "button", "aria-describedby": help, onclick: () => body.append(row({})) }, "Add a class");
-    const head = ["name", "share", "access link", "round-trip time", ""].map((name) => el("th", { scope: "col" }, name || el("span", { class: "unseen" }, "remove")));
-    return {
-      elements: [el("span", { class: "label" }, field.label),
-        el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": field.label }, el("table", { class: "rows" }, el("thead", {}, el("tr", {}, ...head)), body)), add],
-      value: () => [...body.rows].map((line) =>
-        Object.fromEntries([...line.querySelectorAll("[data-name]")].map((input) => [input.dataset.name, input.value]))),
-      set: (rows) => body.replaceChildren(...(rows ?? []).map(row)),
-    };
-  },
-};
-
 /** Hides fields that do not apply, by the values of others, and parts without any that do. */
 function apply() {
-  for (const { field, box } of fields.values()) {
-    const { key, values } = field.when;
-    box.hidden = Boolean(key) && !values.includes(fields.get(key).value());
+  fields.apply();
+  for (const part of by("form").querySelectorAll(":scope > fieldset")) {
+    part.hidden = [...part.querySelectorAll(":scope > .field")].every((box) => box.hidden);
   }
-  for (const part of by("form").querySelectorAll("fieldset")) {
-    part.hidden = [...part.children].every((child) => child.hidden || child.tagName === "LEGEND");
-  }
+}
+
+/** What the last mistake is shown at. */
+let marked = null;
+
+/** Says what is wrong, also at the field that it is about. */
+function refuse(error) {
+  settle();
+  say(error.message, "wrong");
+  const { key, sentence } = error.answer ?? {};
+  if (!key) return;
+  // A key that is missing is none yet: the sentence has its name.
+  const missing = /^missing field `([^`]+)`/.exec(sentence)?.[1];
+  marked = (missing && fields.find(`${key}.${missing}`)) || fields.find(key);
+  marked?.mark(sentence);
+}
+function settle() {
+  marked?.mark("");
+  marked = null;
 }
 
 // What was changed last counts: answers about what was before it are dropped.
@@ -210,15 +136,16 @@ function fromForm() {
   clearTimeout(reading);
   const mine = ++turn;
   writing = setTimeout(async () => {
-    const values = {};
-    for (const [key, { box, value }] of fields) values[key] = box.hidden ? (Array.isArray(value()) ? [] : "") : value();
+    // What was typed beside the form and is not in it yet is not written over.
+    if (by("text").value !== shown) return fromText();
     try {
-      const { text } = await ask("/api/write", { text: by("text").value, values });
+      const { text } = await ask("/api/write", { text: base, values: fields.values() });
       if (mine !== turn) return;
       by("text").value = text;
+      shown = by("text").value;
       await check(mine);
     } catch (error) {
-      if (mine === turn) say(error.message, "wrong");
+      if (mine === turn) refuse(error);
     }
   }, 250);
 }
@@ -232,14 +159,20 @@ by("text").addEventListener("input", () => {
 
 async function fromText() {
   const mine = ++turn;
+  const text = by("text").value;
   try {
-    const { values } = await ask("/api/read", { text: by("text").value });
+    const { values } = await ask("/api/read", { text });
     if (mine !== turn) return;
-    for (const [key, { set }] of fields) set(values[key]);
+    base = shown = text;
+    // Rows are made anew, and with them what was marked.
+    settle();
+    fields.fill(values);
+    others.textContent = values.others.length > 0 ? `Also in the file, where it stays: ${values.others.join(", ")}` : "";
     apply();
+    fields.settle();
     await check(mine);
   } catch (error) {
-    if (mine === turn) say(error.message, "wrong");
+    if (mine === turn) refuse(error);
   }
 }
 
@@ -287,10 +220,11 @@ async function check(mine) {
     by("resolved").textContent = answer.resolved;
     by("programs").hidden = answer.programs.length === 0;
     by("programs").replaceChildren(`A run of this scenario starts ${count(answer.programs)}:`, ...answer.programs.map(program));
+    settle();
     say("The scenario is valid.", "fine");
     return true;
   } catch (error) {
-    if (mine === turn) say(error.message, "wrong");
+    if (mine === turn) refuse(error);
     return false;
   }
 }
