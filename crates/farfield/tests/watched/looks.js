@@ -40,7 +40,8 @@ for (const element of document.body.querySelectorAll("*")) {
   if (isOut && !windowOf(element.parentElement).scrolls) report("sticks out of the window", element);
   const style = getComputedStyle(element);
   const hides = ["hidden", "clip"].includes(style.overflowX) && style.textOverflow !== "ellipsis";
-  if (hides && element.localName !== "svg" && element.scrollWidth > element.clientWidth + 1) report("hides its end", element);
+  // The text of a field is moved by its caret.
+  if (hides && !["svg", "input", "select"].includes(element.localName) && element.scrollWidth > element.clientWidth + 1) report("hides its end", element);
   // A scrolling box that the keyboard cannot reach.
   if (["auto", "scroll"].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1 && element.tabIndex < 0
     && !["textarea", "pre"].includes(element.localName)) report("scrolls by the pointer alone", element);

@@ -6,6 +6,7 @@
 //! Pictures of all pages lie in the target folder, `tmp/pages/`, after a test.
 
 use super::driver::Browser;
+use super::form::{open_flows, write_flows};
 use super::workbench::Bench;
 use crate::common::Place;
 use serde_json::{Value, json};
@@ -168,6 +169,10 @@ fn the_workbench_looks_right_at_every_width_in_light_and_dark() {
         browser.wait(&format!("document.querySelector('{shown}')"));
         all.extend(faults(&browser, &format!("workbench-{kind}"), ""));
     }
+    // The form with rows of each kind in it.
+    write_flows(&bench);
+    open_flows(&browser, &bench);
+    all.extend(faults(&browser, "workbench-flows", ""));
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
 }
 

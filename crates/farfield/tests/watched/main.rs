@@ -4,6 +4,7 @@ mod browser;
 mod descriptors;
 mod driver;
 mod experiments;
+mod form;
 mod kept;
 mod live;
 mod looks;

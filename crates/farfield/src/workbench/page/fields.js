@@ -195,7 +195,7 @@ const makers = {
 
 /** A picture of a field's value by the server; `wanted` is what to ask for, null for nothing. */
 function drawing(field, wanted) {
-  const box = el("div", { class: "drawn", "aria-live": "polite" });
+  const box = el("div", { class: "drawn plots", "aria-live": "polite" });
   let timer = 0;
   let turn = 0;
   let last = "null";
