@@ -91,6 +91,8 @@ pub struct Part {
 
 const ALWAYS: (&str, &[&str]) = ("", &[]);
 const NETWORK: (&str, &[&str]) = ("plane", &["emulated", "simulated"]);
+/// The simulated plane has one server.
+const SERVERS: (&str, &[&str]) = ("plane", &["", "sockets", "emulated"]);
 
 const fn field(
     key: &'static str,
@@ -141,7 +143,7 @@ pub const PARTS: [Part; 8] = [
     Part {
         title: "Hosts beside the target",
         without: "",
-        fields: &[field("host", "Hosts", FieldKind::Rows(HOSTS), "", ALWAYS)],
+        fields: &[field("host", "Hosts", FieldKind::Rows(HOSTS), "", SERVERS)],
     },
     Part {
         title: "Load",

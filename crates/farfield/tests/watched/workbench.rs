@@ -245,6 +245,7 @@ fn what_is_wrong_is_a_sentence() {
         ("/api/save", json!({ "file": "../x.toml", "text": "" })),
         ("/api/check", json!({ "text": "seed = 'x'" })),
         ("/api/draw", json!({ "key": "load.think", "value": "soon" })),
+        ("/api/draw", json!({ "key": "load.stages", "value": [{ "for": "soon", "to": "1" }] })),
         ("/api/write", json!({ "text": "= 1", "values": {} })),
         ("/api/nothing", json!({})),
     ] {
@@ -257,6 +258,10 @@ fn what_is_wrong_is_a_sentence() {
     let (_, wrong) =
         bench.post("/api/check", &json!({ "file": "s.toml", "text": "x = 1\n[load]\nusres = 1" }));
     assert!(wrong["error"].as_str().is_some_and(|sentence| sentence.contains("s.toml:")), "{wrong}");
+    let scenario = "[session]\nstate = [{ name = 'a', path = '/' }, { name = 'b', path = '/${no}' }]";
+    let (_, wrong) = bench.post("/api/check", &json!({ "file": "s.toml", "text": scenario }));
+    assert_eq!(wrong["key"], "session.state[1].path", "{wrong}");
+    assert!(wrong["sentence"].as_str().is_some_and(|sentence| !sentence.contains("s.toml")), "{wrong}");
     // A run that cannot begin says why.
     bench.post("/api/save", &json!({ "file": "wrong.toml", "text": "[load]\nusres = 1" }));
     assert_eq!(bench.post("/api/start", &json!({ "file": "wrong.toml" })).0, 200);

@@ -258,7 +258,8 @@ function drawRows(field, id, described, scope) {
     rows.splice(at - 1, 0, row);
     body.insertBefore(row.element, rows[at].element);
     changed();
-    row.raise.focus();
+    // The first row has nowhere to go, and its button no focus.
+    (row.raise.disabled ? row.element.querySelector("input") : row.raise).focus();
   }
   const value = () => rows.map((row) => ({ from: row.from, ...row.scope.values() }));
   const isBlank = (row) => row.from === undefined && isEmpty(row.scope.values());
