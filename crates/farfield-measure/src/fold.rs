@@ -11,9 +11,9 @@
 //! that they ask for.
 //!
 //! [`Fold::record`] is constant time and allocates nothing but a series row when a second begins, and a
-//! histogram of ages when the first request is given up or left unfinished; pages that are under way take a
-//! place in a tree. Folds of several workers [merge](farfield_base::Merge), in any order and grouping, to the
-//! same numbers.
+//! histogram of ages when the first request is given up or left unfinished; pages that are under way and
+//! streams that stalled take a place in a tree. Folds of several workers [merge](farfield_base::Merge), in
+//! any order and grouping, to the same numbers.
 
 mod phase;
 

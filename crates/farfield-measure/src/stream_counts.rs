@@ -1,12 +1,19 @@
 //! Replies that come in pieces: their events, and the gaps in the midst of them in which nothing came.
 
-use farfield_base::{Duration, ReplyEvent, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, Merge, ReplyEvent, Sample, Stamp, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Streams that are known one by one among those that stalled; further ones count as often as they stall.
+const STREAMS_MAX: usize = 1 << 20;
+
+/// A stream: its user, its connection, and its number there.
+type StreamKey = (u32, u32, u32);
 
 farfield_base::mergeable! {
     /// Counts of one part of a run.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct StreamCounts {
         /// Replies that are streams of events, of requests that were on their way at some time in this part.
         pub streams: u64,
@@ -14,8 +21,9 @@ farfield_base::mergeable! {
         pub left: u64,
         /// Events that came in this part.
         pub events: u64,
-        /// Requests due in this part in the midst of whose reply nothing came for longer than a stall is.
-        pub stalled: u64,
+        /// Replies in the midst of which nothing came for longer than a stall is: of requests due in this
+        /// part, and of streams from before it that stalled in it.
+        pub stalled: StalledReplies,
         /// The longest time in which nothing came in the midst of a reply.
         pub longest_gap: Duration => most,
         /// The longest such time that is no stall; `None` where none are counted.
@@ -23,14 +31,65 @@ farfield_base::mergeable! {
     }
 }
 
+/// Replies that stalled. A stream may stall again, and in several parts of a run: in each it is one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StalledReplies {
+    /// Replies that are no streams, and stalls of streams that are not known one by one.
+    counted: u64,
+    streams: BTreeSet<StreamKey>,
+}
+
+impl StalledReplies {
+    /// Number of the replies.
+    pub fn count(&self) -> u64 {
+        self.counted + self.streams.len() as u64
+    }
+
+    /// Counts a stream, once.
+    fn add(&mut self, stream: StreamKey) {
+        if self.streams.len() < STREAMS_MAX {
+            self.streams.insert(stream);
+        } else {
+            self.counted += u64::from(!self.streams.contains(&stream));
+        }
+    }
+}
+
+/// The streams of both.
+impl Merge for StalledReplies {
+    fn merge(&mut self, part: &StalledReplies) {
+        self.counted += part.counted;
+        self.streams.extend(&part.streams);
+    }
+}
+
+/// The silence at the end of a stream that its user left or gave up, and the last event before it. No event
+/// shows it.
+fn last_silence(sample: &Sample) -> Option<(Instant, Duration)> {
+    let events = sample.events?;
+    let last = { events.last }.instant()?;
+    (events.left || !sample.outcome.is_reply()).then(|| (last, sample.done.since(last)))
+}
+
 impl StreamCounts {
     /// Counts a request that is due in the part.
     pub(crate) fn record(&mut self, sample: &Sample) {
-        self.stalled += u64::from(self.stall.is_some_and(|stall| sample.longest_gap > stall));
         self.longest_gap = self.longest_gap.max(sample.longest_gap);
+        if !self.is_stall(sample.longest_gap) {
+            return;
+        }
+        match sample.events {
+            Some(_) => self.stalled.add((sample.user, sample.connection, sample.number)),
+            None => self.stalled.counted += 1,
+        }
     }
 
-    /// Counts the sample's reply, if it is a stream that was on its way in the `part`.
+    fn is_stall(&self, gap: Duration) -> bool {
+        self.stall.is_some_and(|stall| gap > stall)
+    }
+
+    /// Counts the sample's reply, if it is a stream that was on its way in the `part`. The silence at its end
+    /// is a stall of the part in which it had lasted for as long as it may, also of a stream from before.
     pub(crate) fn count_stream(&mut self, sample: &Sample, part: Window) {
         let Some(events) = sample.events else { return };
         // A message on a WebSocket that nobody answers has no reply.
@@ -40,11 +99,23 @@ impl StreamCounts {
         }
         self.streams += 1;
         self.left += u64::from(events.left);
+        if let (Some(stall), Some((since, silence))) = (self.stall, last_silence(sample))
+            && silence > stall
+            && part.contains(since + stall)
+        {
+            self.longest_gap = self.longest_gap.max(silence);
+            self.stalled.add((sample.user, sample.connection, sample.number));
+        }
     }
 
     /// Counts events that came in the part.
     pub(crate) fn count(&mut self, event: &ReplyEvent) {
         self.events += event.events();
+        let gap = event.gap.unwrap_or_default();
+        self.longest_gap = self.longest_gap.max(gap);
+        if self.is_stall(gap) {
+            self.stalled.add((event.user, event.connection, event.number));
+        }
     }
 }
 
@@ -67,7 +138,7 @@ pub struct EventsSummary {
 pub struct StallsSummary {
     /// The longest gap that is no stall: `events.stall`.
     pub limit_ns: u64,
-    /// Requests due in this part whose reply stalled.
+    /// Replies that stalled: of requests due in this part, and of streams from before it that stalled in it.
     pub replies: u64,
     /// The longest gap.
     pub longest_ns: u64,
@@ -76,7 +147,7 @@ pub struct StallsSummary {
 impl EventsSummary {
     /// Summary of a part that lasted for `lasted`; `None` if no reply had events.
     pub(crate) fn of(counts: &StreamCounts, lasted: Duration) -> Option<EventsSummary> {
-        let StreamCounts { streams, left, events, .. } = *counts;
+        let &StreamCounts { streams, left, events, .. } = counts;
         (streams > 0 || events > 0).then(|| EventsSummary {
             streams,
             left,
@@ -90,9 +161,10 @@ impl StallsSummary {
     /// Stalls of a part; `None` if there were none.
     pub(crate) fn of(counts: &StreamCounts) -> Option<StallsSummary> {
         let limit = counts.stall?;
-        (counts.stalled > 0).then(|| StallsSummary {
+        let replies = counts.stalled.count();
+        (replies > 0).then(|| StallsSummary {
             limit_ns: limit.as_ns(),
-            replies: counts.stalled,
+            replies,
             longest_ns: counts.longest_gap.as_ns(),
         })
     }

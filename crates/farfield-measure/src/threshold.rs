@@ -328,7 +328,7 @@ impl Metric {
                 (!elapsed.is_zero()).then(|| Measured::exactly(events as f64 / elapsed.as_secs_f64()))
             }
             Metric::Requests => Some(Measured::exactly(steady.requests() as f64)),
-            Metric::Stalls => Some(Measured::exactly(steady.streams.stalled as f64)),
+            Metric::Stalls => Some(Measured::exactly(steady.streams.stalled.count() as f64)),
             Metric::Outcome(outcome) => Some(Measured::exactly(steady.count(outcome) as f64)),
             Metric::Status(codes, unit) => codes.measure(unit, &steady.statuses),
         }

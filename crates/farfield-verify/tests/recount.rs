@@ -4,8 +4,8 @@
 mod scene;
 
 use farfield_base::{
-    EarlyData, HttpStats, Instant, Note, Outcome, PagePart, Sample, SessionBegin, SessionEnd, SessionFailure,
-    SpokenVersion, Stamp, TlsStats, TlsVersion, Window,
+    Duration, EarlyData, EventStats, HttpStats, Instant, Note, Outcome, PagePart, ReplyEvent, Sample,
+    SessionBegin, SessionEnd, SessionFailure, SpokenVersion, Stamp, TlsStats, TlsVersion, Window,
 };
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
@@ -87,8 +87,10 @@ fn summary(scene: &Scene) -> Value {
     let window = scene.run.window;
     let mut fold = Fold::of_classes(window, &CLASSES.map(str::to_owned))
         .naming_states(STATES.map(str::to_owned).to_vec())
+        .counting_stalls(Duration::from_ns(scene.asked.stall_ns))
         .in_stages(scene.asked.flows[0].load.stages());
     scene.samples.iter().for_each(|sample| fold.record(sample));
+    scene.run.events.iter().flatten().for_each(|event| fold.note(&Note::Event(*event)));
     for session in scene.samples.chunk_by(|a, b| a.session == b.session) {
         let begin = SessionBegin { due: session[0].due, user: session[0].user, session: session[0].session };
         fold.note(&Note::Begun(begin));
@@ -367,6 +369,52 @@ fn instants_on_the_edges_are_counted_once() {
         let found = recount(&other, evidence(&scene)).expect("a run that has ended");
         assert!(!found.differences.is_empty(), "{what}");
     }
+}
+
+/// Streams that were opened in the warm-up and stall in the measured part, between two events or to their
+/// end, are counted again from the events of the run; without these it is not known whether they did.
+#[test]
+fn stalls_of_streams_from_before_are_counted_again() {
+    let mut scene = scene();
+    let from = scene.run.window.measure_from;
+    let is_early = |own: &Sample| own.outcome == Outcome::Ok && own.done < from;
+    let early: Vec<usize> = (0..scene.samples.len()).filter(|own| is_early(&scene.samples[*own])).collect();
+    let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
+    // One pauses for 700 ms, and the other falls silent and is left after 1.4 s.
+    let mut events = Vec::new();
+    for (place, longest_ms, came) in
+        [(early[0], 700, &[(950, 700), (1_690, 400)][..]), (early[1], 1_400, &[(300, 100)])]
+    {
+        let own = &mut scene.samples[place];
+        own.done = at(1_700);
+        own.longest_gap = Duration::from_ms(longest_ms);
+        let last = came.iter().map(|(ms, _)| at(*ms)).max().expect("an event");
+        own.events = Some(EventStats { events: 4, first: own.first_byte, last: Stamp::at(last), left: true });
+        events.extend(came.iter().map(|(ms, gap_ms)| ReplyEvent {
+            at: at(*ms),
+            gap: Some(Duration::from_ms(*gap_ms)),
+            alongside: 0,
+            user: own.user,
+            connection: own.connection,
+            number: own.number,
+            request: own.request,
+            class: own.class,
+            host: own.host,
+        }));
+    }
+    scene.run.events = Some(events);
+    let mut said = summary(&scene);
+    assert_eq!(said["steady"]["stalls"]["replies"], json!(2));
+    assert_eq!(said["steady"]["stalls"]["longest_ns"], json!(1_400_000_000_u64));
+    let of_stalls = |said: &Value, evidence: Evidence<'_>| -> Vec<String> {
+        let found = recount(said, evidence).expect("a run that has ended");
+        found.differences.into_iter().map(|own| own.path).filter(|path| path.contains("stalls")).collect()
+    };
+    assert_eq!(of_stalls(&said, evidence(&scene)), Vec::<String>::new());
+    said["steady"]["stalls"]["replies"] = json!(1);
+    assert_eq!(of_stalls(&said, evidence(&scene)), ["steady.stalls.replies"]);
+    let without = Evidence { events: None, ..evidence(&scene) };
+    assert_eq!(of_stalls(&said, without), Vec::<String>::new());
 }
 
 /// A scenario that leaves unfinished requests out has other shares and estimates.

@@ -1370,7 +1370,9 @@ class StallsSummary:
     """The longest gap."""
 
     replies: int
-    """Requests due in this part whose reply stalled."""
+    """Replies that stalled: of requests due in this part, and of streams from before it that stalled in
+    it.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,8 @@
 
 use super::scene::{fold, sample, window};
 use super::*;
-use farfield_base::{Duration, Merge, Outcome};
+use crate::threshold::Threshold;
+use farfield_base::{Duration, EventStats, Merge, Outcome, Stamp};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -78,6 +79,73 @@ fn residence_is_clipped_to_the_window() {
     ];
     let residence = fold(window(10, 20), &samples).residence();
     assert_eq!(residence, Residence { total_ns: u128::from(5 * MS), requests: 3 });
+}
+
+/// Streams that were opened in the warm-up and go on for as long as the run: they stall in the part in which
+/// nothing comes, between two of their events or to their end, and each once.
+#[test]
+fn a_stream_from_before_stalls_in_the_part_in_which_nothing_comes() {
+    let at = |ms: u64| Instant::from_ns(ms * MS);
+    let stream = |connection: u32, last_ms: u64, longest_gap_ms: u64| Sample {
+        connection,
+        longest_gap: Duration::from_ms(longest_gap_ms),
+        events: Some(EventStats {
+            events: 5,
+            first: Stamp::at(at(50)),
+            last: Stamp::at(at(last_ms)),
+            left: true,
+        }),
+        ..sample(5 * MS, 210 * MS)
+    };
+    let event = |connection: u32, at_ms: u64, gap_ms: u64| {
+        Note::Event(ReplyEvent {
+            at: at(at_ms),
+            gap: Some(Duration::from_ms(gap_ms)),
+            alongside: 0,
+            user: 0,
+            connection,
+            number: 0,
+            request: 0,
+            class: 0,
+            host: HostNumber::TARGET,
+        })
+    };
+    let samples = [
+        stream(1, 205, 35), // it pauses twice in the measured part
+        stream(2, 120, 90), // it falls silent there, to its end
+        stream(3, 205, 40), // it pauses in the warm-up alone
+        stream(4, 195, 15), // it has not been silent for as long as it may by the end
+    ];
+    let notes = [event(1, 140, 30), event(1, 180, 35), event(3, 95, 40), event(3, 150, 20), event(4, 195, 9)];
+    let spans = [("early", 0, 130), ("late", 130, 200)].map(|(name, from, to)| StageSpan {
+        name: name.to_owned(),
+        course: String::new(),
+        from: at(from),
+        to: at(to),
+    });
+    let empty = || Fold::new(window(100, 200)).counting_stalls(Duration::from_ms(20)).in_stages(&spans);
+    // In whatever order samples and events come, and by one worker or two.
+    let (mut one, mut other) = (empty(), empty());
+    samples.iter().for_each(|sample| one.record(sample));
+    notes.iter().for_each(|note| one.note(note));
+    notes.iter().for_each(|note| other.note(note));
+    samples.iter().for_each(|sample| other.record(sample));
+    let (mut first, mut second) = (empty(), empty());
+    samples[..2].iter().for_each(|sample| first.record(sample));
+    notes[..2].iter().for_each(|note| first.note(note));
+    samples[2..].iter().for_each(|sample| second.record(sample));
+    notes[2..].iter().for_each(|note| second.note(note));
+    first.merge(&second);
+    for fold in [one, other, first] {
+        let steady = &fold.steady().streams;
+        assert_eq!((steady.stalled.count(), steady.longest_gap), (2, Duration::from_ms(90)));
+        let of_stages: Vec<u64> = fold.stages().iter().map(|own| own.part.streams.stalled.count()).collect();
+        assert_eq!(of_stages, [0, 2], "the second has been silent for as long as it may at 140 ms");
+        // All were due in the warm-up.
+        assert_eq!(fold.warm_up().streams.stalled.count(), 3);
+        let stalls = "stalls==0".parse::<Threshold>().expect("a threshold");
+        assert!(stalls.broken(&fold, at(200)));
+    }
 }
 
 fn any_sample() -> impl Strategy<Value = Sample> {

@@ -7,7 +7,7 @@ use super::expected::Expected;
 use super::times::{Estimate, Intervals, SortedTimes, either};
 use crate::run::FlowPlace;
 use farfield_base::{HostNumber, Outcome, ReplyEvent, Sample, Stamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,9 +188,30 @@ pub struct Streams {
     longest_ns: u64,
 }
 
+/// A stream: its user, its connection, and its number there.
+type StreamKey = (u32, u32, u32);
+
+/// The silence of more than `stall` with which a stream ended that its user left or gave up, if it had lasted
+/// for so long at an instant of the part.
+fn last_silence(own: &Sample, stall: u64, is_in: impl Fn(u64) -> bool) -> Option<(StreamKey, u64)> {
+    let events = own.events?;
+    let last = { events.last }.instant()?.as_ns();
+    let silence = own.done.as_ns().saturating_sub(last);
+    let is_cut = events.left || !is_whole(own.outcome);
+    (is_cut && silence > stall && is_in(last + stall))
+        .then_some(((own.user, own.connection, own.number), silence))
+}
+
 impl Streams {
-    /// Streams of the `samples` of a part or of a class in it, some of which are `due` in it.
-    fn of(of: &Recount<'_>, samples: &[&Sample], due: &[&Sample], which: RunPart) -> Streams {
+    /// Streams of the `samples` of a part or of a class in it, some of which are `due` in it, and of the
+    /// events that `came` in it, where these were kept.
+    fn of(
+        of: &Recount<'_>,
+        samples: &[&Sample],
+        due: &[&Sample],
+        came: Option<&[&ReplyEvent]>,
+        which: RunPart,
+    ) -> Streams {
         let (from, to) = match which {
             RunPart::WarmUp => (0, of.from),
             RunPart::Steady => (of.from, of.to),
@@ -201,15 +222,28 @@ impl Streams {
         // A message on a WebSocket that nobody answers is marked as one that its user left.
         let has_reply = |own: &Sample| own.first_byte != Stamp::NEVER || !own.is_left();
         let of_replies = samples.iter().filter(|own| has_reply(own) && is_in(own));
-        let streams = of_replies.filter_map(|own| own.events);
-        let left = streams.clone().filter(|events| events.left).count() as u64;
-        let gaps = || due.iter().map(|own| own.longest_gap.as_ns());
-        Streams {
-            streams: streams.count() as u64,
-            left,
-            stalled: of.stall_ns.map(|stall| gaps().filter(|gap| *gap > stall).count() as u64),
-            longest_ns: gaps().max().unwrap_or(0),
+        let streams: Vec<&&Sample> = of_replies.filter(|own| own.events.is_some()).collect();
+        let left = streams.iter().filter(|own| own.is_left()).count() as u64;
+        // Of a stream from before the part its events, and the silence at its end, say if it stalled there.
+        let of_event = |own: &&ReplyEvent| Some(((own.user, own.connection, own.number), own.gap?.as_ns()));
+        let mut pauses: Vec<(StreamKey, u64)> =
+            came.unwrap_or_default().iter().filter_map(of_event).collect();
+        if let Some(stall) = of.stall_ns {
+            let is_in = |ns: u64| ns >= from && is_before(ns);
+            pauses.extend(streams.iter().filter_map(|own| last_silence(own, stall, is_in)));
         }
+        let is_known = came.is_some() || !streams.iter().any(|own| own.due.as_ns() < from);
+        let stalled = of.stall_ns.filter(|_| is_known).map(|stall| {
+            let of_due = due.iter().filter(|own| own.longest_gap.as_ns() > stall);
+            let (of_streams, others): (Vec<&&Sample>, Vec<&&Sample>) =
+                of_due.partition(|own| own.events.is_some());
+            let of_pauses = pauses.iter().filter(|(_, ns)| *ns > stall).map(|(key, _)| *key);
+            let keys = of_streams.iter().map(|own| (own.user, own.connection, own.number));
+            (keys.chain(of_pauses).collect::<BTreeSet<StreamKey>>().len() + others.len()) as u64
+        });
+        let gaps = due.iter().map(|own| own.longest_gap.as_ns());
+        let longest_ns = gaps.chain(pauses.iter().map(|(_, ns)| *ns)).max().unwrap_or(0);
+        Streams { streams: streams.len() as u64, left, stalled, longest_ns }
     }
 
     /// With so many events in so long a part, where that is known.
@@ -296,11 +330,11 @@ impl PartCounts {
             RunPart::WarmUp => of.from,
             RunPart::Steady => of.left(),
         };
-        let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, which);
         let came = of.events.map(|events| {
             let own = events.iter().filter(|own| whose.has(own.class, own.host, own.request));
             own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
         });
+        let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, came.as_deref(), which);
         let steady = which == RunPart::Steady;
         let latest = came.iter().flatten().map(|own| of.since(own.at.as_ns(), own.at.as_ns())).max();
         let ends = Ends { completed: &completed, succeeded: &succeeded, latest_event: latest };
