@@ -1,11 +1,12 @@
 //! Censored times. Of a request that was given up, or was still open at the end of the run, only its age is
 //! known: the time that it had lasted by then, which is a lower bound.
 //!
-//! A request that failed otherwise (refused, reset, answered with an error) is not censored: it is over.
+//! A request that failed otherwise (refused, reset, answered with an error) is not censored: it is over. A
+//! stream that its user left before its first event came is no failure, and of that event its age is known.
 
 use crate::histogram::Histogram;
 use crate::timing::Timing;
-use farfield_base::{Duration, Merge, Outcome, Sample};
+use farfield_base::{Duration, Merge, Outcome, Sample, Stamp};
 use serde::{Deserialize, Serialize};
 
 /// Ages of censored requests. A histogram is 304 KiB, and most runs have none of these: it is made when the
@@ -40,6 +41,13 @@ impl Merge for CensoredAges {
 /// True if a request that ended so would have gone on: its times are then known to be longer, and no more.
 pub fn is_censored(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Unfinished | Outcome::TimedOut | Outcome::ConnectTimedOut)
+}
+
+/// True if its user left a stream before its first event came: the time to that is known to be longer, and no
+/// more.
+pub fn awaits_first_event(sample: &Sample) -> bool {
+    // A message on a WebSocket that nobody answers is marked as left, and has no reply.
+    sample.is_left() && sample.first_byte != Stamp::NEVER && sample.first_event_time().is_none()
 }
 
 /// The age of a censored `sample` in `timing`: from where that time begins, if it had begun and not ended.
@@ -79,5 +87,17 @@ mod tests {
         let at = Stamp::at(Instant::from_ns(160));
         let events = Some(EventStats { events: 1, first: at, last: at, left: false });
         assert_eq!(ages(&Sample { events, ..open })[5..], [None, None]);
+    }
+
+    #[test]
+    fn a_stream_that_was_left_is_awaited_until_its_first_event() {
+        let at = Stamp::at(Instant::from_ns(160));
+        let none = EventStats { left: true, ..EventStats::NONE };
+        let one = EventStats { events: 1, first: at, last: at, left: true };
+        let left = |events| Sample { events: Some(events), ..sample(100, 200) };
+        assert!(awaits_first_event(&left(none)) && !awaits_first_event(&left(one)));
+        assert!(!awaits_first_event(&left(EventStats::NONE)), "it ended without one");
+        // A message that is sent and not answered.
+        assert!(!awaits_first_event(&Sample { first_byte: Stamp::NEVER, ..left(none) }));
     }
 }

@@ -144,6 +144,10 @@ impl PhaseStats {
         }
         if censored::is_censored(sample.outcome) {
             self.record_censored(sample);
+        } else if censored::awaits_first_event(sample)
+            && let Some(age) = censored::age(Timing::FirstEvent, sample)
+        {
+            self.censored.first_event.record(age);
         }
     }
 

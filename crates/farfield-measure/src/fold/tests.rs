@@ -81,6 +81,27 @@ fn residence_is_clipped_to_the_window() {
     assert_eq!(residence, Residence { total_ns: u128::from(5 * MS), requests: 3 });
 }
 
+/// A user who leaves a stream before its first event has waited for it in vain: the server that sends none to
+/// some of them is not as fast as to the others.
+#[test]
+fn a_stream_that_is_left_before_its_first_event_counts_with_its_age() {
+    let left = |first_ms: Option<u64>| {
+        let first = first_ms.map_or(Stamp::NEVER, |ms| Stamp::at(Instant::from_ns(ms * MS)));
+        let events = u32::from(first_ms.is_some());
+        let events = Some(EventStats { events, first, last: first, left: true });
+        Sample { events, ..sample(0, 50 * MS) }
+    };
+    let fold = fold(window(0, 100), &[left(Some(30)), left(Some(30)), left(Some(30)), left(None)]);
+    let steady = fold.steady();
+    assert_eq!((steady.times.first_event.count(), steady.censored.first_event.count()), (3, 1));
+    assert_eq!((steady.error_share(), steady.censored.response.count()), (Some(0.0), 0));
+    let is_broken = |text: &str| {
+        let threshold = text.parse::<Threshold>().expect("a threshold");
+        threshold.broken(&fold, Instant::from_ns(100 * MS))
+    };
+    assert!(!is_broken("p50(first-event)<40ms") && is_broken("p90(first-event)<40ms"));
+}
+
 /// Streams that were opened in the warm-up and go on for as long as the run: they stall in the part in which
 /// nothing comes, between two of their events or to their end, and each once.
 #[test]

@@ -156,7 +156,10 @@ fn time_counts(
     let of_ok = |own: &&&Sample| matches!(name, "connect" | "first_event") || own.outcome == Outcome::Ok;
     let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
     let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
-    let is_open = |own: &&&&Sample| matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut);
+    // A stream that was left before its first event came is no failure, and its event was waited for.
+    let is_awaited = |own: &Sample| name == "first_event" && own.is_left() && own.first_byte != Stamp::NEVER;
+    let is_open =
+        |own: &&&&Sample| matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut) || is_awaited(own);
     let ages = SortedTimes::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
     let seen = SortedTimes::of(values.iter().map(|(_, ns)| *ns));
     let estimate = Estimate::of(&seen, &ages);
