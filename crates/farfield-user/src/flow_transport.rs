@@ -26,6 +26,10 @@ impl<T: Transport> Transport for FlowTransport<'_, T> {
         self.of_all.backlog(self.tag.key(connection))
     }
 
+    fn sends_after_close(&self) -> bool {
+        self.of_all.sends_after_close()
+    }
+
     fn open_datagrams(
         &mut self,
         connection: ConnectionKey,

@@ -14,10 +14,16 @@ use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
 use crate::websocket::WebSocket;
-use farfield_base::{Detail, Ending, Instant, Outcome, Rule, Sender, Signal, Stamp};
+use farfield_base::{Detail, Duration, Ending, Instant, Outcome, Rule, Sender, Signal, Stamp};
 use farfield_http::http1::Reply;
 use farfield_http::websocket::{FrameKind, MaskSource, Message, close_payload};
 use farfield_traffic::session::websocket::SocketStep;
+
+/// Bytes that may wait to leave while the user of a message that nobody answers goes on, where they leave
+/// even if that closes the connection.
+const UNSENT_MAX: u64 = 64 << 10;
+/// Time from one look at what waits to the next: half as long as it has waited, within these bounds.
+const UNSENT_LOOKS: [Duration; 2] = [Duration::from_ms(1), Duration::from_ms(100)];
 
 impl Connections {
     /// Makes an open connection a WebSocket, whose user's messages are masked by `seed`.
@@ -171,9 +177,10 @@ impl<T: Transport> Reaction<'_, T> {
         self.at(at).complete(key.slot, reply, false);
     }
 
-    /// Ends what waits for nothing on a WebSocket: a message that is sent and not answered, or one that had
-    /// come before it was awaited. Whether the connection is one.
+    /// Ends what waits for nothing on a WebSocket: a message that has left and is not answered, or one that
+    /// had come before it was awaited. Whether the connection is one.
     pub(crate) fn end_unawaited(&mut self, key: ConnectionKey) -> bool {
+        let waits = self.waits_to_leave(key);
         let Some(connection) = self.connections.table.find(key) else { return false };
         let Some(socket) = connection.protocol.websocket() else { return false };
         let (found, ended) = (socket.found.take(), socket.ended.clone());
@@ -186,6 +193,13 @@ impl<T: Transport> Reaction<'_, T> {
                 self.end_awaiting(key, message, self.now);
             }
             None if ended.is_some() => self.lose(key.slot, ended.unwrap_or(Outcome::WebSocketClosed.into())),
+            None if is_sent && waits => {
+                // Whoever went on would send what a server that does not read never gets.
+                let waited = exchange.sent.instant().map_or(Duration::ZERO, |sent| self.now.since(sent));
+                let [least, most] = UNSENT_LOOKS;
+                let look = Duration::from_ns(waited.as_ns() / 2).clamp(least, most);
+                self.transport.wake_at(self.now + look, Wake::Leave(key));
+            }
             None if is_sent => {
                 // Nobody waits for anything: a success without a time.
                 exchange.progress.leave_unanswered();
@@ -196,6 +210,12 @@ impl<T: Transport> Reaction<'_, T> {
             None => {}
         }
         true
+    }
+
+    /// True if more of what was sent on a connection waits to leave than may where nobody awaits an answer.
+    fn waits_to_leave(&self, key: ConnectionKey) -> bool {
+        let most = if self.transport.sends_after_close() { UNSENT_MAX } else { 0 };
+        self.transport.backlog(key).kept > most
     }
 
     /// The server asks for a sign of life.

@@ -172,6 +172,12 @@ pub trait Transport {
         Backlog::default()
     }
 
+    /// True if what the transport [keeps](Self::backlog) of a connection leaves all the same once that is
+    /// [closed](Self::close).
+    fn sends_after_close(&self) -> bool {
+        true
+    }
+
     /// Opens a socket for datagrams to a host (UDP), as client `user`, and returns when that was: `to` its
     /// port, which it reaches, or the one that connections have if that is absent.
     /// There is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in

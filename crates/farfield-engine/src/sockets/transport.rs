@@ -467,6 +467,10 @@ impl Transport for SocketsTransport {
         self.find(key).map(of).unwrap_or_default()
     }
 
+    fn sends_after_close(&self) -> bool {
+        false
+    }
+
     fn open_datagrams(
         &mut self,
         key: ConnectionKey,

@@ -14,7 +14,7 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Target,
+    Backlog, ConnectionKey, EventPolicy, Failure, Flow, Itinerary, LoadEnd, Plan, Policy, Population, Target,
     Transport, UserSettings, Wake,
 };
 use std::collections::BTreeMap;
@@ -51,6 +51,8 @@ pub struct Server {
     /// Bytes that it sends on a new connection before it is asked; they arrive a microsecond before the
     /// client sends.
     pub greeting: Option<&'static str>,
+    /// It reads no frame of a WebSocket: they wait in the transport.
+    pub reads_no_frames: bool,
 }
 
 impl Default for Server {
@@ -71,6 +73,7 @@ impl Default for Server {
             behind: None,
             resets: false,
             greeting: None,
+            reads_no_frames: false,
         }
     }
 }
@@ -108,6 +111,8 @@ pub struct Stage {
     pub leads_to: BTreeMap<u32, HostNumber>,
     /// Requests that were sent: instant, serial of the connection, and text.
     pub sent: Vec<(Instant, u32, String)>,
+    /// Bytes of frames that wait in the transport, by the serial of their connection.
+    pub kept: BTreeMap<u32, u64>,
     machines: u32,
     server: Server,
     wheel: Wheel<Event>,
@@ -183,8 +188,12 @@ impl Stage {
             payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
         let text =
             format!("frame {opcode} {}", payload.iter().map(|byte| char::from(*byte)).collect::<String>());
-        *self.waiting.entry(key.serial).or_default() += 1;
-        self.answer(key, &text);
+        if self.server.reads_no_frames {
+            *self.kept.entry(key.serial).or_default() += bytes.len() as u64;
+        } else {
+            *self.waiting.entry(key.serial).or_default() += 1;
+            self.answer(key, &text);
+        }
         self.sent.push((self.now, key.serial, text));
         self.now
     }
@@ -224,6 +233,11 @@ impl Transport for Stage {
         self.answer(key, &request);
         self.sent.push((self.now, key.serial, request));
         self.now
+    }
+
+    fn backlog(&self, key: ConnectionKey) -> Backlog {
+        let kept = self.kept.get(&key.serial).copied().unwrap_or_default();
+        Backlog { handed: kept, kept }
     }
 
     fn close(&mut self, key: ConnectionKey) {
@@ -399,6 +413,7 @@ impl Scene {
             depth_most: 0,
             leads_to: BTreeMap::new(),
             sent: Vec::new(),
+            kept: BTreeMap::new(),
             machines: self.machines,
             server: self.server.clone(),
             wheel: Wheel::new(),

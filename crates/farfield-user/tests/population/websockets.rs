@@ -201,6 +201,30 @@ fn messages_that_nobody_awaits_are_bounded() {
     assert!(sent.is_left() && sent.success_time().is_none(), "what is not answered has no time");
 }
 
+/// A server that reads nothing: a user who awaits no answer is held back while too much waits to leave, for
+/// as long as a message may take.
+#[test]
+fn messages_that_nobody_reads_do_not_pile_up() {
+    let push = format!("body = '{}'\nrepeat = 100", "x".repeat(50_000));
+    let session = states(&[("open", "open", "path = '/'"), ("push", "send", push.as_str())]);
+    let mut scene = scripted(&session, echo);
+    scene.load = Scene::of("{ model = 'closed', users = 1, think = '1ms' }").load;
+    scene.policy = toml::from_str("request-timeout = '300ms'").expect("a policy");
+    scene.server.reads_no_frames = true;
+    (scene.length, scene.requests_max) = (ms(10_000), Some(9));
+    let stage = scene.play();
+    let pushed = of_state(&stage, 1);
+    // The second message of each session is more than may wait.
+    assert_eq!(pushed.len(), 6);
+    for pair in pushed.chunks(2) {
+        let outcomes = [pair[0].outcome, pair[1].outcome];
+        assert_eq!(outcomes, [Outcome::Ok, Outcome::TimedOut], "{pair:?}");
+        assert_eq!(pair[1].response_time(), ms(300));
+    }
+    let most = stage.kept.values().max().expect("some wait");
+    assert!((100_000..101_000).contains(most), "{most} bytes wait on one connection");
+}
+
 /// A WebSocket that the server closes is gone: a message that waits for it fails, and so does one after it.
 #[test]
 fn a_close_of_the_servers_ends_what_is_awaited() {

@@ -3,14 +3,19 @@
 
 use crate::common::wan::{Wan, find, may_build};
 use crate::common::{Ended, Place, Process, poll};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use farfield_base::{Outcome, Sample};
+use farfield_http::websocket::Key;
 use farfield_testkit::skip;
 use farfield_verify::matching::SampleCause;
 use farfield_verify::{TimeKind, Verification};
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 
 /// The Python that has wsproto, or a line that `test` is skipped.
 fn python(test: &str) -> Option<PathBuf> {
@@ -373,6 +378,65 @@ fn the_built_in_server_echoes_and_pushes() {
     // Who does not ask for one as the RFC has it gets 426.
     let ended = place.run(&format!("{}/websocket -n 2 --warm-up 0s", server.url));
     assert!(ended.samples().iter().all(|own| own.status == 426));
+}
+
+/// The key of a request that opens a WebSocket; `None` of any other, and of a connection that ends.
+fn key_of_request(stream: &mut TcpStream) -> Option<Key> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.extend(byte);
+    }
+    let head = String::from_utf8(head).ok()?;
+    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "))?;
+    let random: [u8; 16] = BASE64_STANDARD.decode(key).ok()?.try_into().ok()?;
+    Some(Key::of(random))
+}
+
+/// A server that opens one WebSocket and reads all that comes on it, up to its end: the number of bytes.
+fn reading_server() -> (SocketAddr, JoinHandle<usize>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let server = thread::spawn(move || {
+        let mut streams = listener.incoming().flatten();
+        let (mut stream, key) = streams
+            .find_map(|mut stream| key_of_request(&mut stream).map(|key| (stream, key)))
+            .expect("connections come without end");
+        let accept = key.accept();
+        let accept = std::str::from_utf8(&accept).expect("base64");
+        let reply = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Accept: {accept}\r\n\r\n"
+        );
+        stream.write_all(reply.as_bytes()).expect("a client");
+        let mut came = Vec::new();
+        // A reset ends it as well.
+        drop(stream.read_to_end(&mut came));
+        came.len()
+    });
+    (address, server)
+}
+
+/// A message that is longer than what the kernel takes at once arrives whole, though its session is over as
+/// soon as it is sent.
+#[test]
+fn a_message_that_nobody_answers_arrives_whole() {
+    const BYTES: usize = 32 << 20;
+    let (place, (address, server)) = (Place::new(), reading_server());
+    place.write("big.bin", vec![0xff; BYTES]);
+    place.write(
+        "big.toml",
+        "load = { model = 'closed', users = 1, think = '0s' }\n\
+         [[session.state]]\nname = 'open'\npath = '/'\nwebsocket = 'open'\n\
+         [[session.state]]\nname = 'push'\nwebsocket = 'send'\nbody = { file = 'big.bin' }\n",
+    );
+    let ended = place.run(&format!("big.toml --target http://{address} -d 1m --sessions 1 --warm-up 0s"));
+    let samples = ended.samples();
+    let outcomes: Vec<Outcome> = samples.iter().map(|own| own.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok; 2], "{}", ended.stdout);
+    let came = server.join().expect("it has served");
+    // The head of its frame has 14 bytes.
+    assert!(came >= BYTES + 14, "{came} bytes of {BYTES}");
 }
 
 /// Feeds that begin before the user says anything, users in a hurry, pages over HTTP/2 and upgrades that are
