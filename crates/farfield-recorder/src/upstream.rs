@@ -3,7 +3,8 @@
 //! The server is asked in the version of HTTP that its client speaks, as far as it agrees: HTTP/2 for a
 //! client of HTTP/2, else HTTP/1.1. A connection of HTTP/1 that was used before may have been closed by the
 //! server meanwhile, so it carries requests without a body alone, and those that may be repeated are repeated
-//! on another (RFC 9112 section 9.3.1), where nothing came back.
+//! on another (RFC 9112 section 9.3.1), where nothing came back. Over HTTP/2 a request that was reset is
+//! repeated in the same way, on another connection.
 
 use crate::authority::{HTTP2, HTTP11};
 use crate::fields;
@@ -150,13 +151,16 @@ impl Upstream {
         let repeatable = (is_plain && head.method.is_idempotent()).then(|| head.clone());
         request = Request::from_parts(head, body);
         while let Some((sender, address)) = self.take_idle(origin, prefers_http2, is_plain) {
-            match self.send_over(origin, (sender, address), request).await {
+            request = match self.send_over(origin, (sender, address), request).await {
                 Ok(answered) => return Ok(answered),
-                Err((_, Some(unsent))) => request = *unsent,
+                Err((_, Some(unsent))) => *unsent,
                 Err((error, None)) => match &repeatable {
-                    Some(head) => request = Request::from_parts(head.clone(), TeeBody::none()),
+                    Some(head) => Request::from_parts(head.clone(), TeeBody::none()),
                     None => return Err(error),
                 },
+            };
+            if prefers_http2 {
+                self.forget_http2(origin);
             }
         }
         let dialled = self.dial_http(origin, prefers_http2).await?;
@@ -283,6 +287,14 @@ impl Upstream {
         });
     }
 
+    /// Takes the connection of HTTP/2 to a server for no further request. One that resets a stream goes on,
+    /// and would be asked the same again without end.
+    fn forget_http2(&self, origin: &WebOrigin) {
+        if let Some(own) = self.idle().get_mut(origin) {
+            own.http2 = None;
+        }
+    }
+
     fn idle(&self) -> MutexGuard<'_, BTreeMap<WebOrigin, IdleConnections>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -341,4 +353,75 @@ fn for_http2(request: &mut Request<TeeBody>, origin: &WebOrigin) {
         *request.uri_mut() = uri;
     }
     *request.version_mut() = Version::HTTP_2;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authority::CertificateAuthority;
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use hyper::service::service_fn;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::SystemTime;
+    use tokio::net::TcpListener;
+    use tokio_rustls::rustls::RootCertStore;
+    use tokio_rustls::rustls::client::WebPkiServerVerifier;
+
+    /// A server of HTTP/2 that answers its first request and resets the stream of each that follows, on any
+    /// connection: its port. The requests are counted.
+    async fn resetting(authority: &CertificateAuthority, asked: Arc<AtomicUsize>) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let acceptor = authority.acceptor("127.0.0.1").expect("it was made for it").clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, asked) = (acceptor.clone(), Arc::clone(&asked));
+                tokio::spawn(async move {
+                    let Ok(session) = acceptor.accept(stream).await else { return };
+                    let service = service_fn(move |_: Request<Incoming>| {
+                        let nth = asked.fetch_add(1, Ordering::Relaxed);
+                        async move {
+                            match nth {
+                                0 => Ok(Response::new(Full::new(Bytes::new()))),
+                                _ => Err(io::Error::other("the stream is reset")),
+                            }
+                        }
+                    });
+                    let http = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                    drop(http.serve_connection(TokioIo::new(session), service).await);
+                });
+            }
+        });
+        port
+    }
+
+    #[test]
+    fn a_request_that_is_reset_is_repeated_once_on_another_connection() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let named = WebOrigin::new(true, "127.0.0.1", 443);
+            let authority = CertificateAuthority::of(&[named], SystemTime::now()).expect("an address");
+            let authority = authority.expect("a server of https");
+            let asked = Arc::new(AtomicUsize::new(0));
+            let port = resetting(&authority, Arc::clone(&asked)).await;
+            let root = CertificateDer::from_pem_slice(authority.certificate_pem().as_bytes());
+            let mut roots = RootCertStore::empty();
+            roots.add(root.expect("a certificate")).expect("a root");
+            let provider = Arc::new(aws_lc_rs::default_provider());
+            let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider).build();
+            let own = SocketAddr::from(([127, 0, 0, 1], 1));
+            let upstream = Upstream::new(own, verifier.expect("a root"), None).expect("cryptography");
+            let (upstream, origin) = (Arc::new(upstream), WebOrigin::new(true, "127.0.0.1", port));
+            let send = || {
+                let request = Request::builder().uri("/").body(TeeBody::none()).expect("a request");
+                tokio::time::timeout(DIAL_MAX, upstream.send(&origin, true, request))
+            };
+            let (reply, _) = send().await.expect("no wait").expect("a reply");
+            assert_eq!(reply.status(), 200);
+            let failed = send().await.expect("it is not repeated without end");
+            assert!(matches!(failed, Err(UpstreamError::Http { .. })), "{failed:?}");
+            assert_eq!(asked.load(Ordering::Relaxed), 3);
+        });
+    }
 }
