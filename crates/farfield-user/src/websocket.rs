@@ -12,7 +12,7 @@ use farfield_http::{Event, Heads};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Messages that are kept while none is awaited, and their bytes.
+/// Messages that are kept while none is awaited, and their bytes; the latest is kept whatever its length.
 const EARLY_MAX: usize = 64;
 const EARLY_BYTES: usize = 64 << 10;
 /// The code with which users close: all is well (RFC 6455 section 7.4.1).
@@ -60,7 +60,7 @@ impl WebSocket {
         self.early_bytes += payload.len();
         self.early.push_back((now, message, payload));
         let mut forgotten = 0;
-        while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES {
+        while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES && self.early.len() > 1 {
             if self.take_early().is_none() {
                 break;
             }

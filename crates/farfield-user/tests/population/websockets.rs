@@ -201,6 +201,29 @@ fn messages_that_nobody_awaits_are_bounded() {
     assert!(sent.is_left() && sent.success_time().is_none(), "what is not answered has no time");
 }
 
+/// A message that is longer than all that are kept may be together is kept alone: users who think find what a
+/// server sends them at once, such as a snapshot.
+#[test]
+fn a_long_message_that_came_before_it_was_awaited_is_found() {
+    fn snapshot(request: &str) -> String {
+        // Its 70,000 bytes take a length of 64 bits.
+        let long = format!("\u{81}\u{7f}\0\0\0\0\0\u{1}\u{11}\u{70}{}", "s".repeat(70_000));
+        match request.contains("Upgrade: websocket") {
+            true => opened(request, &(frame(1, "welcome") + &long)),
+            false => echo(request),
+        }
+    }
+    let session = states(&[("open", "open", "path = '/'"), ("snapshot", "await", "check.contains = 'sss'")]);
+    let mut scene = scripted(&session, snapshot);
+    scene.requests_max = Some(2);
+    let stage = scene.play();
+    let outcomes: Vec<Outcome> = stage.samples.iter().map(|own| own.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok; 2]);
+    let found = of_state(&stage, 1)[0];
+    assert_eq!((found.response_time(), found.body_bytes), (ms(0), 70_000));
+    assert_eq!(stage.counts.websockets.lost, 1, "the welcome made room");
+}
+
 /// A server that reads nothing: a user who awaits no answer is held back while too much waits to leave, for
 /// as long as a message may take.
 #[test]
