@@ -26,6 +26,7 @@ use reply::replies;
 use request::map_values;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 use url::Url;
 
 /// Characters of a value that is not equal by accident.
@@ -201,15 +202,32 @@ fn note_cookies(reply: &Reply, set: &mut BTreeMap<CookieKey, String>) {
         let mut parts = line.split(';');
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { continue };
         let key = (reply.url.origin().ascii_serialization(), name.trim().to_owned());
-        let attributes: Vec<String> = parts.map(|part| part.trim().to_ascii_lowercase()).collect();
-        // The run may ask another name, or in clear.
-        let is_of_elsewhere = |own: &String| own.starts_with("domain=") || own == "secure";
-        if attributes.iter().any(is_of_elsewhere) {
+        let is_of_elsewhere = |part: &str| {
+            let (attribute, value) = part.split_once('=').unwrap_or((part, ""));
+            match attribute.trim().to_ascii_lowercase().as_str() {
+                "domain" => !is_within(&reply.url, &value.trim().to_ascii_lowercase()),
+                // A user does not keep it where it came in clear.
+                "secure" => reply.url.scheme() != "https",
+                _ => false,
+            }
+        };
+        if parts.any(is_of_elsewhere) {
             set.remove(&key);
         } else {
             set.insert(key, value.trim().to_owned());
         }
     }
+}
+
+/// True if a cookie with this Domain, in lower case, comes back to the host of a URL (RFC 6265 section
+/// 5.1.3). One that is a single label covers none, as jars of users have it.
+fn is_within(url: &Url, domain: &str) -> bool {
+    let (host, domain) = (url.host_str().unwrap_or_default(), domain.strip_prefix('.').unwrap_or(domain));
+    let is_below = || {
+        let is_name = host.parse::<IpAddr>().is_err();
+        is_name && host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    };
+    domain.is_empty() || domain.contains('.') && (host == domain || is_below())
 }
 
 impl KnownValues {

@@ -125,6 +125,32 @@ fn cookies_that_a_user_would_not_have_stay() {
     }
 }
 
+/// Cookies that a server gets back over https alone, or that are of its domain, are each user's own as well.
+#[test]
+fn cookies_of_https_and_of_a_domain_are_each_users_own() {
+    for (server, set, is_bound) in [
+        ("https://shop.example", "sid=1; Path=/; Secure; HttpOnly; SameSite=Lax", true),
+        ("https://www.shop.example", "sid=1; Domain=.Shop.Example; secure", true),
+        ("http://shop.example", "sid=1; domain = shop.example", true),
+        ("http://shop.example", "sid=1; Secure", false),
+        ("https://www.shop.example", "sid=1; Domain=other.example", false),
+        ("https://workshop.example", "sid=1; Domain=shop.example", false),
+        ("https://shop.example", "sid=1; Domain=example", false),
+    ] {
+        let at = |mut entry: Value| {
+            let url = entry["request"]["url"].as_str().expect("a URL").replace("http://h", server);
+            entry["request"]["url"] = json!(url);
+            entry
+        };
+        let session = [
+            at(entry(0, ("GET", "/a", ""), &[], replied("", set))),
+            at(entry(1, ("GET", "/b", ""), &[("Cookie", "sid=1")], replied("", ""))),
+        ];
+        let scenario = imported(&session).scenario;
+        assert_eq!(!scenario.contains("sid=1"), is_bound, "{server}, {set}: {scenario}");
+    }
+}
+
 /// The target's replies are those of the server that is asked, which may not have most entries.
 #[test]
 fn replies_of_the_target_are_found_beside_a_host_of_more_entries() {
