@@ -1,6 +1,6 @@
 //! Replies that come in pieces: their events, and the gaps in the midst of them in which nothing came.
 
-use farfield_base::{Duration, Instant, Merge, ReplyEvent, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, Merge, Outcome, ReplyEvent, Sample, Stamp, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -19,6 +19,8 @@ farfield_base::mergeable! {
         pub streams: u64,
         /// Streams that their users left while they went on.
         pub left: u64,
+        /// Streams from before this part that failed in it: their requests are in no share of its errors.
+        pub broken: u64,
         /// Events that came in this part.
         pub events: u64,
         /// Replies in the midst of which nothing came for longer than a stall is: of requests due in this
@@ -99,6 +101,9 @@ impl StreamCounts {
         }
         self.streams += 1;
         self.left += u64::from(events.left);
+        let has_failed = !matches!(sample.outcome, Outcome::Ok | Outcome::Unfinished);
+        let is_broken = has_failed && sample.due < part.measure_from && part.contains(sample.done);
+        self.broken += u64::from(is_broken);
         if let (Some(stall), Some((since, silence))) = (self.stall, last_silence(sample))
             && silence > stall
             && part.contains(since + stall)

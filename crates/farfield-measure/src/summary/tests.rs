@@ -4,7 +4,7 @@ use super::*;
 use crate::fold::scene::{fold, sample, window};
 use crate::quantile::Quantile;
 use crate::verdict::scene::{END, good_run};
-use farfield_base::{Outcome, Sample};
+use farfield_base::{EventStats, Outcome, Sample};
 
 fn heading() -> Heading {
     Heading {
@@ -159,6 +159,36 @@ fn the_schema_knows_every_field() {
     }
     let timing = &schema["$defs"]["TimingSummary"]["properties"];
     assert!(timing["mean_ns"]["description"].is_string());
+}
+
+/// Streams of the warm-up that a server breaks off later are in no share of errors, and the reader is warned.
+#[test]
+fn streams_of_the_warm_up_that_fail_later_are_warned_of() {
+    let (ms, events) = (1_000_000, Some(EventStats { events: 1, ..EventStats::NONE }));
+    let broken = Sample { outcome: Outcome::Reset, events, ..sample(10 * ms, 150 * ms) };
+    let warned = |samples: &[Sample]| {
+        let summary =
+            summary(&fold(window(100, 200), samples), &EngineStats::default(), Instant::from_ns(200 * ms));
+        assert!(summary.steady.error_share.is_none_or(|share| share == 0.0));
+        summary
+            .warnings
+            .into_iter()
+            .find(|warning| warning.contains("streams that were opened in the warm-up"))
+    };
+    let fine = sample(120 * ms, 130 * ms);
+    let says = warned(&[fine, broken, broken]).expect("two of them");
+    assert!(
+        says.starts_with("2 streams that were opened in the warm-up failed in the measured part"),
+        "{says}"
+    );
+    // Whole ones, replies that are no streams, and what failed before or after the measured part.
+    let others = [
+        Sample { outcome: Outcome::Ok, ..broken },
+        Sample { events: None, ..broken },
+        Sample { events, outcome: Outcome::Reset, ..sample(10 * ms, 90 * ms) },
+        Sample { events, outcome: Outcome::Reset, ..sample(10 * ms, 210 * ms) },
+    ];
+    assert_eq!(warned(&others), None);
 }
 
 /// Where half of what came or more are redirects that nobody follows, the reader is warned; users of

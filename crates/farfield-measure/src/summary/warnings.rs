@@ -52,6 +52,11 @@ fn counted(fold: &Fold, stats: &EngineStats) -> Vec<String> {
     [
         (clamped, "times were longer than a day and count as a day."),
         (fold.states().left_out() as u64, states.as_str()),
+        (
+            fold.steady().streams.broken,
+            "streams that were opened in the warm-up failed in the measured part: their requests were not due in it, and \
+             are in no share of its errors.",
+        ),
         (fold.failures().left_out(), "failures are of kinds beyond those that are counted separately."),
         (stats.counts.unasked, "connections were given up: bytes came on them that no request had asked for."),
         (stats.counts.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
