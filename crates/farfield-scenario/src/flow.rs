@@ -14,7 +14,9 @@ use farfield_traffic::session::data::DataOrder;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::Flow;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::path::Path;
 
 /// Characters of a flow's name at most.
 const NAME_MAX: usize = 40;
@@ -143,6 +145,7 @@ impl Scenario {
             }
         }
         self.check_what_flows_share()?;
+        self.check_unique_rows()?;
         let counted =
             [("run.requests", self.run.requests.is_some()), ("run.sessions", self.run.sessions.is_some())];
         match counted.into_iter().find(|(_, written)| *written) {
@@ -193,6 +196,29 @@ impl Scenario {
                     "an overload is judged by other checks than the rest; run it by itself, or write `open`",
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses a file whose rows are unique and that the sessions of several flows have: users of each begin
+    /// with its first row.
+    fn check_unique_rows(&self) -> Result<(), Mistake> {
+        let of_top = self.flow.iter().any(|flow| flow.requests.is_none() && flow.session.is_none());
+        let top = self.session.as_ref().filter(|_| of_top).map(|session| ("session".to_owned(), session));
+        let own = self.flow.iter().enumerate();
+        let own = own.filter_map(|(number, flow)| {
+            flow.session.as_ref().map(|session| (format!("flow[{number}].session"), session))
+        });
+        let mut taken: BTreeSet<&Path> = BTreeSet::new();
+        for (key, session) in top.into_iter().chain(own) {
+            let unique = session.data.iter().enumerate().filter(|(_, data)| data.order == DataOrder::Unique);
+            let files: Vec<(usize, &Path)> =
+                unique.map(|(place, data)| (place, data.file.as_path())).collect();
+            if let Some((place, _)) = files.iter().find(|(_, file)| taken.contains(file)) {
+                let sentence = "another flow goes through the rows of this file, each by itself from the first; write a file for each";
+                return Err(Mistake::at(format!("{key}.data[{place}].order"), sentence));
+            }
+            taken.extend(files.into_iter().map(|(_, file)| file));
         }
         Ok(())
     }
@@ -289,6 +315,15 @@ mod tests {
         let state = "session = { state = [{ name = 'x', path = '/x' }], set-up = ['x'] }\n";
         let sharing = "[[flow]]\nname = 'a'\n[[flow]]\nname = 'b'\n";
         check(&format!("{state}{sharing}"), &["s.toml:1: session.set-up: ", "once a run"]);
+        let with_data = |name: &str, file: &str| {
+            format!(
+                "[[flow]]\nname = '{name}'\n[flow.session]\nstate = [{{ name = 'x', path = '/x' }}]\n\
+                 data = [{{ file = 'users.csv' }}, {{ file = '{file}', order = 'unique' }}]\n"
+            )
+        };
+        let both = |file: &str| format!("{}{}", with_data("a", "names.csv"), with_data("b", file));
+        check(&both("names.csv"), &["s.toml:10: flow[1].session.data[1].order: ", "a file for each"]);
+        check(&both("others.csv"), &["users.csv"]);
         check(&format!("thresholds = ['p99{{c}}<1s']\n{TWO}"), &["s.toml:1: thresholds", "`a`, `b`"]);
         let many: String = (0..17).map(|nth| format!("[[flow]]\nname = 'f{nth}'\n")).collect();
         check(&many, &["flow: ", "17", "16"]);
