@@ -1,7 +1,7 @@
 //! The server's frames (RFC 6455 section 5), put together to messages.
 //!
-//! A message is kept up to a bound; beyond it its bytes are counted. A server that sends control frames or
-//! empty frames without end is a flood, as it is over HTTP/2.
+//! A message is kept up to a bound; beyond it its bytes are counted, and a text has to be UTF-8 all the same.
+//! A server that sends control frames or empty frames without end is a flood, as it is over HTTP/2.
 
 use super::frame::FrameKind;
 use crate::allowance::{Allowance, AllowanceError};
@@ -113,6 +113,47 @@ struct Frame {
     left: u64,
 }
 
+/// A text as far as it came, whose last character may not be whole.
+#[derive(Debug, Clone, Copy, Default)]
+struct TextSoFar {
+    /// The first bytes of that character.
+    begun: [u8; 4],
+    begun_bytes: u8,
+}
+
+impl TextSoFar {
+    /// Reads on; false if the text is not UTF-8.
+    fn read(&mut self, mut bytes: &[u8]) -> bool {
+        while self.begun_bytes > 0 {
+            let Some((byte, rest)) = bytes.split_first() else { return true };
+            self.begun[usize::from(self.begun_bytes)] = *byte;
+            self.begun_bytes += 1;
+            bytes = rest;
+            match std::str::from_utf8(&self.begun[..usize::from(self.begun_bytes)]) {
+                Ok(_) => self.begun_bytes = 0,
+                Err(error) if error.error_len().is_some() => return false,
+                Err(_) => {}
+            }
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(_) => true,
+            Err(error) if error.error_len().is_some() => false,
+            Err(error) => {
+                // At most three bytes: with a fourth it would be whole, or wrong.
+                let begun = &bytes[error.valid_up_to()..];
+                self.begun[..begun.len()].copy_from_slice(begun);
+                self.begun_bytes = begun.len() as u8;
+                true
+            }
+        }
+    }
+
+    /// True if its last character is whole.
+    fn is_whole(&self) -> bool {
+        self.begun_bytes == 0
+    }
+}
+
 /// A reader of the frames of one connection.
 #[derive(Debug)]
 pub struct MessageReader {
@@ -121,6 +162,7 @@ pub struct MessageReader {
     frame: Option<Frame>,
     /// The message that is being put together.
     message: Option<Message>,
+    text: TextSoFar,
     payload: Vec<u8>,
     control: Vec<u8>,
     kept_max: usize,
@@ -136,6 +178,7 @@ impl MessageReader {
             head_bytes: 0,
             frame: None,
             message: None,
+            text: TextSoFar::default(),
             payload: Vec::new(),
             control: Vec::new(),
             kept_max,
@@ -178,7 +221,7 @@ impl MessageReader {
             };
             let taken = frame.left.min(rest.len() as u64) as usize;
             used += taken;
-            self.take(frame.kind, &rest[..taken]);
+            self.take(frame.kind, &rest[..taken])?;
             frame.left -= taken as u64;
             if frame.left > 0 {
                 self.frame = Some(frame);
@@ -215,6 +258,7 @@ impl MessageReader {
                 FrameKind::Text | FrameKind::Binary => {
                     let is_text = kind == FrameKind::Text;
                     self.message = Some(Message { bytes: 0, wire_bytes: 0, is_text });
+                    self.text = TextSoFar::default();
                     return Ok(Some(Incoming::Begun));
                 }
                 _ => return Ok(None),
@@ -266,13 +310,15 @@ impl MessageReader {
     }
 
     /// Takes payload of the frame that is being read.
-    fn take(&mut self, kind: FrameKind, bytes: &[u8]) {
+    fn take(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<(), Violation> {
         if kind.is_control() {
             self.control.extend_from_slice(bytes);
-        } else {
-            let room = self.kept_max.saturating_sub(self.payload.len());
-            self.payload.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            return Ok(());
         }
+        let room = self.kept_max.saturating_sub(self.payload.len());
+        self.payload.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let is_text = self.message.is_some_and(|message| message.is_text);
+        if is_text && !self.text.read(bytes) { Err(Violation::NotText) } else { Ok(()) }
     }
 
     /// A frame is whole.
@@ -296,8 +342,7 @@ impl MessageReader {
             FrameKind::Continuation | FrameKind::Text | FrameKind::Binary if !frame.is_final => Ok(None),
             FrameKind::Continuation | FrameKind::Text | FrameKind::Binary => {
                 let Some(message) = self.message.take() else { return Ok(None) };
-                let is_whole = self.payload.len() as u64 == message.bytes;
-                if message.is_text && is_whole && std::str::from_utf8(&self.payload).is_err() {
+                if message.is_text && !self.text.is_whole() {
                     return Err(Violation::NotText);
                 }
                 Ok(Some(Incoming::Message(message)))
@@ -381,6 +426,41 @@ mod tests {
             let fault = found(bytes, 1).expect_err(wrong);
             assert!(fault.to_string().starts_with(wrong), "{fault}");
             assert_eq!(fault.outcome(), Outcome::BadFrame);
+        }
+    }
+
+    /// Characters may be cut by frames and by pieces, and what is not kept is text as well.
+    #[test]
+    fn a_text_is_utf_8_to_its_end() {
+        let text = "a\u{e4}\u{20ac}\u{1f600}".as_bytes();
+        for cut in 0..=text.len() {
+            let (first, rest) = text.split_at(cut);
+            let frames = [&[0x01, cut as u8][..], first, &[0x80, rest.len() as u8], rest].concat();
+            for piece in 1..frames.len() {
+                let found = found(&frames, piece).expect("a text");
+                assert_eq!(
+                    found.iter().map(|(_, text)| &text[..]).collect::<Vec<_>>(),
+                    [text],
+                    "{cut}, {piece}"
+                );
+            }
+        }
+        for (wrong, sound) in [
+            (&b"0123456789\xff"[..], "0123456789a"),
+            (b"0123456789\xe2\x82", "0123456789\u{e4}"),
+            (b"012345678\xed\xa0\x80", "012345678\u{20ac}"),
+        ] {
+            for (bytes, is_text) in [(wrong, false), (sound.as_bytes(), true)] {
+                let frame = [&[0x81, bytes.len() as u8][..], bytes].concat();
+                let mut reader = MessageReader::new(5, 100);
+                let read = frame.iter().find_map(|byte| match reader.read(std::slice::from_ref(byte)) {
+                    Ok((_, Incoming::Message(message))) => Some(Ok(message.bytes)),
+                    Ok(_) => None,
+                    Err(violation) => Some(Err(violation)),
+                });
+                let expected = if is_text { Ok(bytes.len() as u64) } else { Err(Violation::NotText) };
+                assert_eq!(read, Some(expected), "{bytes:?}");
+            }
         }
     }
 
