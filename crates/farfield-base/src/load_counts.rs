@@ -41,6 +41,9 @@ crate::mergeable! {
         pub content: ContentCounts,
         /// Objects that were not fetched because their page embeds too many, over the whole run.
         pub objects_left_out: u64,
+        /// Replies that were longer than what is kept of them, so that checks and extractions saw their
+        /// beginning alone, over the whole run.
+        pub bodies_cut: u64,
         /// Forms that were sent with fields or a button that their page does not have, over the whole run.
         pub forms_unlike: u64,
         /// Requests whose content was sent without the server's word (100), which they had asked for, over

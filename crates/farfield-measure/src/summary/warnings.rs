@@ -61,6 +61,11 @@ fn counted(fold: &Fold, stats: &EngineStats) -> Vec<String> {
         (stats.counts.unasked, "connections were given up: bytes came on them that no request had asked for."),
         (stats.counts.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
         (
+            stats.counts.bodies_cut,
+            "replies were longer than `session.body-limit`: checks and extractions looked at their beginning alone, and what \
+             `lacks` asks for may stand behind it.",
+        ),
+        (
             stats.counts.forms_unlike,
             "forms were sent with fields or a button that their page does not have: `farfield try` names them.",
         ),

@@ -58,6 +58,12 @@ impl Charset {
     }
 }
 
+/// True if a Content-Type is that of a page.
+pub(super) fn is_html(media_type: &[u8]) -> bool {
+    let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    essence.eq_ignore_ascii_case(b"text/html") || essence.eq_ignore_ascii_case(b"application/xhtml+xml")
+}
+
 fn in_utf8<'b>(encoding: &'static Encoding, body: &'b [u8]) -> Cow<'b, [u8]> {
     if encoding == UTF_8 {
         return body.into();

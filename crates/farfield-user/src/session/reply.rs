@@ -2,7 +2,7 @@
 //! leads to.
 
 use super::cache::{self, CacheEntry, Revalidation};
-use super::charset::Charset;
+use super::charset::{Charset, is_html};
 use super::check::{self, Unmet};
 use super::coding::{Coding, Decoder};
 use super::failure::{self, Failed};
@@ -51,6 +51,8 @@ pub(super) struct Intake {
     head: Vec<u8>,
     /// The body is kept for that alone.
     body_on_failure: bool,
+    /// More of the body came than is kept for checks and extractions.
+    is_cut: bool,
     /// Checks of the head that do not hold, and the value of the first of these fields.
     unmet: Vec<Unmet>,
     unmet_value: Option<Box<[u8]>>,
@@ -226,6 +228,7 @@ impl Sessions {
             }
             let most = if intake.body_on_failure { KeptExchange::BYTES } else { self.session.body_limit };
             let room = most.saturating_sub(intake.body.len());
+            intake.is_cut |= !intake.body_on_failure && bytes.len() > room;
             intake.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         let Some(scanner) = &mut intake.scanner else { return };
@@ -270,6 +273,7 @@ impl Sessions {
             self.traced(|_| traced.over(now, status, ending));
         }
         self.count_decoded(&mut intake);
+        self.counts.bodies_cut += u64::from(intake.is_cut);
         let session = Arc::clone(&self.session);
         let about = Failed {
             at: now,
@@ -577,11 +581,6 @@ fn keep(cookies: &[&[u8]], setter: Setter<'_>, visit: &mut Visit, tracer: Option
             tracer.send(TraceEvent::Warning(format!("the cookie `{name}` is not kept: {refusal}")));
         }
     }
-}
-
-fn is_html(media_type: &[u8]) -> bool {
-    let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    essence.eq_ignore_ascii_case(b"text/html") || essence.eq_ignore_ascii_case(b"application/xhtml+xml")
 }
 
 impl Needs {

@@ -84,6 +84,8 @@ fn a_body_is_examined_up_to_its_limit() {
         let stage = scene.play();
         let outcomes: Vec<Outcome> = stage.samples.iter().map(|sample| sample.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, beyond], "{limit}");
+        // Both go on behind 1 MiB.
+        assert_eq!(stage.counts.bodies_cut, if limit.is_empty() { 2 } else { 0 }, "{limit}");
     }
 }
 
