@@ -206,8 +206,7 @@ fn note_cookies(reply: &Reply, set: &mut BTreeMap<CookieKey, String>) {
             let (attribute, value) = part.split_once('=').unwrap_or((part, ""));
             match attribute.trim().to_ascii_lowercase().as_str() {
                 "domain" => !is_within(&reply.url, &value.trim().to_ascii_lowercase()),
-                // A user does not keep it where it came in clear.
-                "secure" => reply.url.scheme() != "https",
+                "secure" => !is_trusted(&reply.url),
                 _ => false,
             }
         };
@@ -217,6 +216,15 @@ fn note_cookies(reply: &Reply, set: &mut BTreeMap<CookieKey, String>) {
             set.insert(key, value.trim().to_owned());
         }
     }
+}
+
+/// True if users keep cookies with Secure of the server of a URL: by https or, as browsers have it, on this
+/// machine (W3C Secure Contexts section 3.1).
+fn is_trusted(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_here = host == "localhost" || host.ends_with(".localhost");
+    url.scheme() == "https" || is_here || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// True if a cookie with this Domain, in lower case, comes back to the host of a URL (RFC 6265 section
