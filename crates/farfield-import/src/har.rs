@@ -77,11 +77,16 @@ pub fn read(source: ImportSource<'_>, wishes: &Wishes, draft: &mut Draft) -> Res
     }
     bindings::bind(draft, &steps, replies, !wishes.binds);
     let has_cookies = draft.entries().iter().any(|entry| entry.state.has_header("cookie"));
+    let is_recorded = |(name, value): &(String, String)| name == "authorization" && !value.contains("${");
+    let has_credentials = draft.entries().iter().any(|entry| entry.state.headers.iter().any(is_recorded));
     draft.come_round(draft.steps().first().copied(), waited);
     if has_cookies {
         draft.note(
             "fields `Cookie` are those of the recording; where they are deleted, users keep the cookies that the server sets",
         );
+    }
+    if has_credentials {
+        draft.note("fields `Authorization` are those of the recording: to the server all users are the one who was recorded");
     }
     Ok(())
 }

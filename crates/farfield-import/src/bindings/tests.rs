@@ -125,6 +125,21 @@ fn cookies_that_a_user_would_not_have_stay() {
     }
 }
 
+/// A token that no reply has is one for all users, which is said.
+#[test]
+fn a_recorded_authorization_is_said_to_be_one_for_all() {
+    let is_said = |token: &str| {
+        let value = format!("Bearer {token}");
+        let session = [
+            entry(0, ("GET", "/a", ""), &[], replied("{\"token\": \"tok-12345678\"}", "")),
+            entry(1, ("GET", "/b", ""), &[("Authorization", value.as_str())], replied("", "")),
+        ];
+        imported(&session).notes.iter().any(|note| note.contains("fields `Authorization`"))
+    };
+    assert!(is_said("tok-87654321"));
+    assert!(!is_said("tok-12345678"), "it is each user's own");
+}
+
 /// Cookies that a server gets back over https alone, or that are of its domain, are each user's own as well.
 #[test]
 fn cookies_of_https_and_of_a_domain_are_each_users_own() {
