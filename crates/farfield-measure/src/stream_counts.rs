@@ -21,6 +21,9 @@ farfield_base::mergeable! {
         pub left: u64,
         /// Streams from before this part that failed in it: their requests are in no share of its errors.
         pub broken: u64,
+        /// Streams of requests due in this part that came to their end, with the status 200, without an
+        /// event.
+        pub empty: u64,
         /// Events that came in this part.
         pub events: u64,
         /// Replies in the midst of which nothing came for longer than a stall is: of requests due in this
@@ -76,6 +79,9 @@ fn last_silence(sample: &Sample) -> Option<(Instant, Duration)> {
 impl StreamCounts {
     /// Counts a request that is due in the part.
     pub(crate) fn record(&mut self, sample: &Sample) {
+        let has_ended = sample.outcome == Outcome::Ok && sample.status == 200 && !sample.is_left();
+        let is_empty = has_ended && sample.events.is_some_and(|events| events.events == 0);
+        self.empty += u64::from(is_empty);
         self.longest_gap = self.longest_gap.max(sample.longest_gap);
         if !self.is_stall(sample.longest_gap) {
             return;

@@ -191,6 +191,31 @@ fn streams_of_the_warm_up_that_fail_later_are_warned_of() {
     assert_eq!(warned(&others), None);
 }
 
+/// Streams that end without an event have no first one, and the reader is warned that they are in none of its
+/// times.
+#[test]
+fn streams_without_an_event_are_warned_of() {
+    const MS: u64 = 1_000_000;
+    let stream = |events: EventStats| Sample { events: Some(events), ..sample(10 * MS, 20 * MS) };
+    let (none, one) = (EventStats::NONE, EventStats { events: 1, ..EventStats::NONE });
+    let warned = |samples: &[Sample]| {
+        let summary =
+            summary(&fold(window(0, 100), samples), &EngineStats::default(), Instant::from_ns(100 * MS));
+        summary.warnings.into_iter().find(|warning| warning.contains("without an event"))
+    };
+    let says = warned(&[stream(none), stream(one), stream(none)]).expect("two of them");
+    assert!(says.starts_with("2 streams came to their end without an event"), "{says}");
+    // With one, left before it, failed, and a reply that is no stream.
+    let left = EventStats { left: true, ..none };
+    let others = [
+        stream(one),
+        stream(left),
+        Sample { outcome: Outcome::Truncated, ..stream(none) },
+        Sample { events: None, ..stream(none) },
+    ];
+    assert_eq!(warned(&others), None);
+}
+
 /// Where half of what came or more are redirects that nobody follows, the reader is warned; users of
 /// sessions follow theirs.
 #[test]

@@ -57,6 +57,10 @@ fn counted(fold: &Fold, stats: &EngineStats) -> Vec<String> {
             "streams that were opened in the warm-up failed in the measured part: their requests were not due in it, and \
              are in no share of its errors.",
         ),
+        (
+            fold.steady().streams.empty,
+            "streams came to their end without an event: they count as successes, and no time to the first event has them.",
+        ),
         (fold.failures().left_out(), "failures are of kinds beyond those that are counted separately."),
         (stats.counts.unasked, "connections were given up: bytes came on them that no request had asked for."),
         (stats.counts.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
