@@ -417,6 +417,24 @@ fn stalls_of_streams_from_before_are_counted_again() {
     assert_eq!(of_stalls(&said, without), Vec::<String>::new());
 }
 
+/// Streams that were left before their first event came are among the first events with their ages, also
+/// where they are counted again.
+#[test]
+fn streams_that_were_left_before_an_event_are_counted_again() {
+    let mut scene = scene();
+    for (number, own) in scene.samples.iter_mut().filter(|own| own.outcome == Outcome::Ok).enumerate() {
+        let first = if number % 3 == 0 { Stamp::NEVER } else { own.first_byte };
+        let events = u32::from(first != Stamp::NEVER);
+        own.events = Some(EventStats { events, first, last: first, left: true });
+    }
+    let said = summary(&scene);
+    assert!(said["steady"]["estimates"]["first_event"].is_object(), "a third of them are awaited");
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    let paths = found.differences.into_iter().map(|own| own.path);
+    let wrong: Vec<String> = paths.filter(|path| path.contains("first_event")).collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
 /// A scenario that leaves unfinished requests out has other shares and estimates.
 #[test]
 fn unfinished_requests_may_be_left_out() {
