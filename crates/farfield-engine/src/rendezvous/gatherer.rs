@@ -319,10 +319,12 @@ impl Gatherer {
             let directory = seat.directory.clone().filter(|_| seat.standing == Standing::Returned)?;
             Some(ReturnedPart { part: seat.part, name: seat.name(), directory })
         };
+        let lost: Vec<String> = state.seats.iter().filter_map(lost).collect();
         Ok(RendezvousResult {
             returned: state.seats.iter().filter_map(returned).collect(),
-            lost: state.seats.iter().filter_map(lost).collect(),
-            interrupted,
+            // Parts may be lost by what stops the run ahead of a look at `stop`.
+            interrupted: interrupted || (stop.load(Ordering::Relaxed) && !lost.is_empty()),
+            lost,
         })
     }
 
