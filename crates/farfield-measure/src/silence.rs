@@ -28,7 +28,9 @@ pub(crate) fn warning(fold: &Fold, stats: &EngineStats, until: Instant, judged: 
     let least = LEAST.max(Duration::from_ns(median.as_ns().saturating_mul(MEDIANS)));
     let load_over = until.min(fold.window().measure_to);
     let last_tenth = Instant::from_ns(load_over.as_ns() / TENTH_NS * TENTH_NS);
-    let lasts = |(from, length): &(Instant, Duration)| *from + *length >= last_tenth;
+    // What came in the drain or the cool-down ends a silence that the check does not see, since it did end.
+    let speaks_later = stats.last_received.is_some_and(|at| Instant::ZERO + at > load_over);
+    let lasts = |(from, length): &(Instant, Duration)| !speaks_later && *from + *length >= last_tenth;
     let all = fold.waited().stretches_without(&stats.received, load_over);
     let mut stretches: Vec<_> = all.into_iter().flat_map(|all| fold.outages().left_of(all)).collect();
     stretches.retain(|stretch| stretch.1 >= least && !(judged && lasts(stretch)));
@@ -69,7 +71,16 @@ mod tests {
         pauses_ms: &[(u64, u64)],
         judged: bool,
     ) -> Option<String> {
-        let mut stats = EngineStats::default();
+        warned_from(EngineStats::default(), outages_ms, took_ms, pauses_ms, judged)
+    }
+
+    fn warned_from(
+        mut stats: EngineStats,
+        outages_ms: &[(u64, u64)],
+        took_ms: u64,
+        pauses_ms: &[(u64, u64)],
+        judged: bool,
+    ) -> Option<String> {
         let requests: Vec<Sample> = (0..500)
             .map(|n| {
                 let due = n * 20;
@@ -124,6 +135,19 @@ mod tests {
             warning.as_deref(),
             Some("nothing came from the server after second 7.0, while requests waited")
         );
+    }
+
+    /// A server that speaks again in the drain fails no check, and paused all the same.
+    #[test]
+    fn a_pause_to_the_end_of_the_load_is_reported_where_the_server_speaks_again() {
+        let pause = [(7_000, u64::MAX)];
+        let spoken = |last_ms: u64| {
+            let last_received = Some(Duration::from_ns(last_ms * MS));
+            warned_from(EngineStats { last_received, ..EngineStats::default() }, &[], 5, &pause, true)
+        };
+        let to_the_end = "nothing came from the server between second 7.0 and 10.0, while requests waited";
+        assert_eq!(spoken(10_400).as_deref(), Some(to_the_end));
+        assert_eq!(spoken(6_990), None);
     }
 
     /// A server that nobody asks is not silent.
