@@ -155,6 +155,7 @@ mod tests {
             limit: 200e6,
             unit: LimitUnit::Ns,
             beyond_share: None,
+            requests: None,
             passed,
         };
         assert_eq!(margin(&result(Some(100e6), true)), 2.0);

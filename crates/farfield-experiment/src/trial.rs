@@ -90,7 +90,7 @@ impl Validity {
 const FEW: f64 = 0.100_001;
 
 /// The result of one goal in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GoalReading {
     /// The goal.
     pub goal: String,
@@ -110,6 +110,9 @@ pub struct GoalReading {
     /// Requests without which its number says nothing: a hundred for a p99.
     #[serde(default)]
     pub requests_needed: u64,
+    /// The requests that it is of, such as those of its class; null where they are all.
+    #[serde(default)]
+    pub requests: Option<u64>,
 }
 
 impl GoalReading {
@@ -130,7 +133,8 @@ impl GoalReading {
                 true => Some(result.limit).filter(|limit| *limit > 0.0),
                 false => goal.as_ref().and_then(Threshold::allowed_share),
             },
-            requests_needed: goal.map_or(1, |goal| goal.requests_needed()),
+            requests_needed: goal.as_ref().map_or(1, Threshold::requests_needed),
+            requests: result.requests.filter(|_| goal.is_some_and(|goal| goal.scope().is_some())),
         }
     }
 
@@ -217,6 +221,11 @@ impl Observed {
     /// where the run says how many there were, and of a share failures.
     pub(crate) fn link(&self) -> Link {
         if self.binding().and_then(GoalReading::beyond).is_some() { Link::Log } else { Link::Inverse }
+    }
+
+    /// The requests that a goal is of.
+    pub(crate) fn requests_of(&self, goal: &GoalReading) -> u64 {
+        goal.requests.unwrap_or(self.requests)
     }
 
     /// The goal with the smallest margin.

@@ -20,6 +20,7 @@
 
 mod beyond;
 mod error;
+mod scope;
 
 use crate::batches::{Batches, MeasuredPart};
 use crate::fold::{Fold, PhaseStats};
@@ -38,6 +39,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use error::ThresholdError;
+use scope::part_of;
 
 /// A metric compared with a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +75,9 @@ pub struct ThresholdResult {
     /// nothing to measure. Unlike the percentile it is right on average however short a run is.
     #[serde(default)]
     pub beyond_share: Option<f64>,
+    /// The requests that it is of: all, or those of its class; null in runs by earlier farfields.
+    #[serde(default)]
+    pub requests: Option<u64>,
     /// True if the threshold was kept.
     pub passed: bool,
 }
@@ -149,6 +154,7 @@ impl Threshold {
             limit: self.limit,
             unit: self.metric.unit(),
             beyond_share: self.beyond_share(fold),
+            requests: self.requests(fold),
             passed: measured.is_some_and(|measured| self.comparison.is_shown(measured, self.limit)),
         }
     }
@@ -251,11 +257,6 @@ impl Threshold {
             }
         }
     }
-}
-
-/// The figures of a class of clients, a flow of users or a host.
-fn part_of<'a>(fold: &'a Fold, name: &str) -> Option<&'a PhaseStats> {
-    fold.class(name).or_else(|| fold.flows().flow(name)).or_else(|| fold.hosts().host(name))
 }
 
 impl Threshold {

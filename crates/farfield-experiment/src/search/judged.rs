@@ -94,7 +94,7 @@ impl Search<'_> {
         let deciding = self.deciding(answer).filter(|_| !self.plan.whole);
         let failures = deciding.filter_map(|record| {
             let goal = record.observed.binding().filter(|goal| goal.is_of_share() && !goal.kept)?;
-            Some((goal.beyond_share? * record.observed.requests as f64, record.length()))
+            Some((goal.beyond_share? * record.observed.requests_of(goal) as f64, record.length()))
         });
         let (failures, length) = failures.min_by(|one, other| one.0.total_cmp(&other.0))?;
         let would_do = in_two_digits(length.as_secs_f64() * BEYOND_MIN / failures.max(1.0));
@@ -130,8 +130,8 @@ impl Search<'_> {
     /// length of these, if they are few.
     pub(super) fn allowed_beyond(&self, answer: &Answer) -> Option<(f64, Duration)> {
         let binding = self.deciding(answer).filter_map(|record| {
-            let allowed = record.observed.binding().filter(|goal| !goal.is_of_share())?.allowed_share?;
-            Some((allowed * record.observed.requests as f64, record.length()))
+            let goal = record.observed.binding().filter(|goal| !goal.is_of_share())?;
+            Some((goal.allowed_share? * record.observed.requests_of(goal) as f64, record.length()))
         });
         binding.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(allowed, _)| *allowed < BEYOND_MIN)
     }

@@ -31,6 +31,7 @@ impl Runner for Server {
             beyond_share: None,
             allowed_share: None,
             requests_needed: 1,
+            ..GoalReading::default()
         };
         Ok(Observed {
             validity: Validity::Valid,

@@ -119,6 +119,7 @@ impl Runner for Model {
             beyond_share: None,
             allowed_share,
             requests_needed: 1,
+            ..GoalReading::default()
         };
         let noise = 1.0 + 0.01 * self.normal();
         Ok(Observed {

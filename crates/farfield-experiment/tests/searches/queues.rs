@@ -54,6 +54,7 @@ impl Runner for Queue {
                 beyond_share: Some(beyond as f64 / times.len() as f64),
                 allowed_share: Some(0.01),
                 requests_needed: 100,
+                ..GoalReading::default()
             }],
             backlog_share: 0.0,
             gave_out: None,
@@ -135,6 +136,7 @@ impl Runner for Shared {
                 beyond_share: None,
                 allowed_share: None,
                 requests_needed: 1,
+                ..GoalReading::default()
             }],
             backlog_share: 0.0,
             gave_out: None,
@@ -289,6 +291,7 @@ impl Runner for Bounded {
                 beyond_share: Some(share),
                 allowed_share: Some(self.limit),
                 requests_needed: 1,
+                ..GoalReading::default()
             }],
             backlog_share: 0.0,
             gave_out: None,

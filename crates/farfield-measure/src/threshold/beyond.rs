@@ -4,7 +4,7 @@
 //! or of many that came in few bursts, is on average too short: what makes it long is rare, and mostly not
 //! there. The share beyond the limit is a mean, and right on average in any run.
 
-use super::{Metric, Statistic, Threshold, part_of};
+use super::{Metric, Statistic, Threshold};
 use crate::fold::Fold;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
@@ -38,12 +38,7 @@ impl Threshold {
         if !self.is_upper_limit() {
             return None;
         }
-        let name = self.scope.as_ref();
-        let part = match name {
-            None => Some(fold.steady()),
-            Some(name) => fold.stages().stage(name).map(|stage| stage.part).or_else(|| part_of(fold, name)),
-        };
-        match (part, name) {
+        match (self.part(fold), self.scope()) {
             (Some(part), _) => beyond(part.times.of(timing), part.estimate(timing).as_ref(), limit),
             (None, Some(name)) if timing == Timing::Response => {
                 let state = fold.states().state(name)?;

@@ -78,6 +78,11 @@ fn a_class_is_measured_alone() {
     assert_eq!(measured("max{modem}<1s"), Some(100.0 * MS as f64));
     assert_eq!(measured("p50(connect){fibre}<1s"), None, "there is no such class");
     assert_eq!("p99{dsl}<1s".parse::<Threshold>().expect("a threshold").scope(), Some("dsl"));
+    let of = |text: &str| {
+        let threshold: Threshold = text.parse().expect("a threshold");
+        threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true).requests
+    };
+    assert_eq!(["p99<1s", "p99{modem}<1s", "p99{fibre}<1s"].map(of), [Some(100), Some(10), None]);
 }
 
 /// Requests of a state that timed out count by their ages, as they do of the whole.
@@ -103,6 +108,8 @@ fn a_state_is_measured_alone() {
     };
     assert_eq!(["requests{login}>1", "timed-out{login}<1"].map(count), [Some(10.0), Some(1.0)]);
     assert_eq!(count("errors{login}<1%"), Some(0.1));
+    let of: Threshold = "p99{login}<1s".parse().expect("a threshold");
+    assert_eq!(of.evaluate(&fold, Instant::from_ns(1000 * MS), true).requests, Some(10));
     assert_eq!(count("requests{never}>1"), Some(0.0));
     assert_eq!(measured("p99{never}<1s"), (None, false), "nobody came there");
     assert_eq!(measured("p99{elsewhere}<1s"), (None, false), "there is no such state");

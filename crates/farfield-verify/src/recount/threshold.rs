@@ -178,6 +178,7 @@ fn one(of: &Recount<'_>, own: &Value, text: &str) -> Option<Expected> {
             "beyond_share",
             own.get("beyond_share").map_or(Expected::Open, |_| beyond(&written, limit, &counted)),
         ),
+        ("requests", own.get("requests").map_or(Expected::Open, |_| Expected::Count(counted.requests))),
         ("passed", passed),
     ]))
 }

@@ -152,32 +152,23 @@ fn in_seconds(seconds: f64) -> String {
 
 /// A goal that the run knows nothing of: nothing that could be shown is kept.
 fn absent(goal: &str) -> GoalReading {
-    let (beyond_share, allowed_share) = (None, None);
-    let goal = goal.to_owned();
-    GoalReading {
-        goal,
-        measured: None,
-        margin: 0.0,
-        kept: false,
-        beyond_share,
-        allowed_share,
-        requests_needed: 1,
-    }
+    GoalReading { goal: goal.to_owned(), requests_needed: 1, ..GoalReading::default() }
 }
 
 /// The shortage of a valid run in which too few requests were due for its goals; a goal that needs no more
 /// and is broken is an answer all the same.
 fn too_short(summary: &Summary, goals: &[GoalReading]) -> Option<Validity> {
-    let requests = summary.steady.requests;
-    let needy = goals.iter().filter(|goal| goal.requests_needed > requests);
-    let needy = needy.max_by_key(|goal| goal.requests_needed)?;
-    let is_broken = goals.iter().any(|goal| goal.requests_needed <= requests && !goal.kept);
+    let requests_of = |goal: &GoalReading| goal.requests.unwrap_or(summary.steady.requests);
+    let is_needy = |goal: &&GoalReading| goal.requests_needed > requests_of(goal);
+    let needy = goals.iter().filter(is_needy).max_by_key(|goal| goal.requests_needed)?;
+    let is_broken = goals.iter().any(|goal| !is_needy(&goal) && !goal.kept);
     let counts = validity(summary, goals) == Validity::Valid && !is_broken;
     let (goal, needed) = (&needy.goal, needy.requests_needed);
-    let cause = match requests {
-        0 => "no request was due".to_owned(),
-        1 => format!("1 request was due, and {goal} takes {needed}"),
-        _ => format!("{requests} requests were due, and {goal} takes {needed}"),
+    let cause = match (summary.steady.requests, needy.requests) {
+        (0, _) => "no request was due".to_owned(),
+        (_, Some(requests)) => format!("{requests} requests were those of {goal}, which takes {needed}"),
+        (1, None) => format!("1 request was due, and {goal} takes {needed}"),
+        (requests, None) => format!("{requests} requests were due, and {goal} takes {needed}"),
     };
     counts.then_some(Validity::TooShort { cause })
 }
@@ -292,6 +283,20 @@ mod tests {
         assert_eq!(grown(200.0, 1000.0, 100.0, 2.0, 2.0), 0.2);
         // The first reply came after the end.
         assert_eq!(grown(520.0, 520.0, 260.0, 3.0, 0.5), 1.0);
+    }
+
+    /// A percentile of a class takes requests of that class, however many requests there are of others.
+    #[test]
+    fn a_goal_of_a_part_takes_requests_of_that_part() {
+        let summary = valid();
+        let goal = |requests| {
+            let kept = GoalReading { kept: true, requests_needed: 20, ..absent("p95{mobile}<1s") };
+            too_short(&summary, &[GoalReading { requests, ..kept }])
+        };
+        assert!(summary.steady.requests >= 20, "{}", summary.steady.requests);
+        assert_eq!((goal(None), goal(Some(20))), (None, None));
+        let few = goal(Some(19)).as_ref().and_then(Validity::cause).map(str::to_owned).expect("a cause");
+        assert_eq!(few, "19 requests were those of p95{mobile}<1s, which takes 20");
     }
 
     /// Sessions of 20 s in trials of 5 s, of half a second, and behind a warm-up of three lengths.
