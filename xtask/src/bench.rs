@@ -205,7 +205,8 @@ fn extent(args: &BenchArgs) -> Extent {
 
 /// The origin of the figures, in a few lines under each table.
 fn provenance(lab: &Lab, beside: Beside) -> String {
-    let (machine, commit) = (machine::machine(), machine::commit());
+    let given = lab.given().map(|name| format!("{name} (a program that was given)"));
+    let (machine, commit) = (machine::machine(), given.unwrap_or_else(machine::commit));
     if beside == Beside::Nothing {
         return format!("Measured on {machine}.\nfarfield {commit}.\n");
     }

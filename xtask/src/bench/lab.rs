@@ -70,6 +70,8 @@ pub struct Lab {
     /// Steal by the machine's host meanwhile.
     pub host: Host,
     farfield: PathBuf,
+    /// True if that is no build of this checkout.
+    is_given: bool,
     earlier: Option<PathBuf>,
     peers: PathBuf,
     scratch: TempDir,
@@ -91,6 +93,7 @@ impl Lab {
             extent,
             host: Host::default(),
             farfield: process::farfield()?,
+            is_given: false,
             earlier: None,
             peers: builds.join("peers/bin"),
             scratch,
@@ -101,7 +104,13 @@ impl Lab {
 
     /// The lab of another farfield.
     pub fn with_farfield(self, farfield: PathBuf) -> Lab {
-        Lab { farfield, ..self }
+        Lab { farfield, is_given: true, ..self }
+    }
+
+    /// The name of a farfield that is no build of this checkout.
+    pub fn given(&self) -> Option<String> {
+        let name = self.farfield.file_name().filter(|_| self.is_given)?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     /// The lab with an earlier farfield to compare with.
