@@ -1,10 +1,11 @@
 //! `cargo xtask check`: format, lints, docs and the rules for code, generated documents, directions of
-//! dependencies, files that ARCHITECTURE.md names, tests that pages promise, links of pages, packages of
-//! libraries, licences; a warning is an error.
+//! dependencies, circles of modules, files that ARCHITECTURE.md names, tests that pages promise, links of
+//! pages, packages of libraries, licences; a warning is an error.
 
 use crate::architecture;
 use crate::book;
 use crate::built;
+use crate::circles;
 use crate::commits;
 use crate::dependencies;
 use crate::directions;
@@ -26,6 +27,7 @@ pub fn run() -> Result<()> {
     rules()?;
     commits::check()?;
     directions::check()?;
+    circles::check()?;
     architecture::check()?;
     promises::check()?;
     book::links::check()?;

@@ -10,6 +10,7 @@ mod bench;
 mod book;
 mod browser;
 mod built;
+mod circles;
 mod check;
 mod commits;
 mod dependencies;
