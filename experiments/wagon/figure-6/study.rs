@@ -186,7 +186,7 @@ fn noticed(seen: &Seen) -> String {
     let (from, to, most) =
         seen.long.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or((0, 0, f64::NAN));
     format!(
-        "Memory comes from sessions, and ends with them. Sessions arrive as a Poisson process, and neither the inverse Gaussia distribution \
+        "Memory comes from sessions, and ends with them. Sessions arrive as a Poisson process, and neither the inverse Gaussian distribution \
          of clicks nor the lognormal one of think times has a tail heavy enough for long-range dependence: from the length of \
          sessions on, minutes, H falls back to ½. In between the variance grows from that of clicks to that of whole sessions, by \
          E(N²) / E(N) = 13 for the number N of clicks, and where it does so fastest H comes out at {most:.2} ({from} to {to} s). An \

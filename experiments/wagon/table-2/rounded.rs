@@ -15,7 +15,7 @@ pub struct Rounded {
     pub naive: Statistics,
     /// Rounded, compared with the rounded distribution.
     pub aware: Statistics,
-    /// Mean and shape of the inverse Gaussia distribution of the mixture's draws, rounded as well.
+    /// Mean and shape of the inverse Gaussian distribution of the mixture's draws, rounded as well.
     pub of_mixture: [f64; 2],
 }
 
@@ -50,7 +50,7 @@ pub fn rounded(variable: &Variable, size: usize) -> Rounded {
 /// The three ways.
 pub fn table(rounded: &Rounded) -> Table {
     let says = format!(
-        "{} draws of the clicks' inverse Gaussia distribution under that very distribution; the paper has λ² 0.106, AD 90.36, CVM 13.17 for its \
+        "{} draws of the clicks' inverse Gaussian distribution under that very distribution; the paper has λ² 0.106, AD 90.36, CVM 13.17 for its \
          own clicks.",
         rounded.size
     );

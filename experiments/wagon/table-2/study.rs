@@ -52,7 +52,7 @@ pub fn study(setting: &Setting) -> Result<Page> {
 }
 
 const SAW: &str = "\
-From a day of a proxy's log: clicks of a session are best explained by an inverse Gaussia distribution, idle times by a Weibull distribution,
+From a day of a proxy's log: clicks of a session are best explained by an inverse Gaussian distribution, idle times by a Weibull distribution,
 transfer times by a lognormal one. Mixtures of two distributions have much smaller statistics, and pass tests on subsamples in most
 cases. The table prints mean, parameters, λ², Anderson–Darling (AD) and Cramér–von Mises (CVM) statistics for each.";
 
@@ -144,10 +144,10 @@ fn noticed(variables: &[Variable], mixtures: &[MixtureBack], rounded: &Rounded) 
          its AD of {} says too. The mixture beside it would have the printed mean with a Weibull scale of {} s. For transfer times \
          the mixture's λ² is larger than the single distribution's, though both other statistics are smaller.\n\n\
          Were the paper's values draws of the printed mixtures, the single distributions would come out as in the fourth table. For transfer \
-         times they have μ {} and σ {}, where {} and {} are printed. The clicks' inverse Gaussia distribution has a shape of {} if the draws are \
+         times they have μ {} and σ {}, where {} and {} are printed. The clicks' inverse Gaussian distribution has a shape of {} if the draws are \
          taken as they are, and of {} if they are made whole numbers from 1, as clicks are; {} is printed.\n\n\
          The clicks' λ² is large for either distribution. Part of that may be that clicks are whole numbers and the distributions are not: draws of the \
-         printed inverse Gaussia distribution, rounded, have a λ² of {} and an AD of {} with {} values under that same distribution; under the \
+         printed inverse Gaussian distribution, rounded, have a λ² of {} and an AD of {} with {} values under that same distribution; under the \
          rounded distribution, which farfield compares counts with, {} and {}.",
         distribution.distribution().mean(),
         idle.mean,
