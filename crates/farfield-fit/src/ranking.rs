@@ -205,7 +205,7 @@ impl Ranking {
 /// ```
 ///
 /// # Errors
-/// The first value that the family cannot have.
+/// The first value that the family cannot have, or that no fit of the family was found.
 pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     let refuses = |x: &f64| family.refuses_observed(*x, points.tick()).map(|wants| (*x, wants));
     let bad = points.values.iter().find_map(refuses);

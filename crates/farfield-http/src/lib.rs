@@ -45,7 +45,7 @@ pub use bytes;
 pub use event::{Body, Event, Head, StreamError};
 pub use events::{EventFormat, EventReader};
 pub use farfield_base::{
-    Detail, Duration, EarlyData, Instant, Outcome, Rule, Sender, Signal, TlsStats, TlsVersion,
+    Detail, Duration, EarlyData, Instant, Outcome, Rule, Sender, Signal, SpokenVersion, TlsStats, TlsVersion,
 };
 #[cfg(feature = "http2")]
 pub use http2::Heads;

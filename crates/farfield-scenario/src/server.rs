@@ -1,4 +1,5 @@
-//! `[server]`: the server of the emulated plane and its kernel's TCP, as written.
+//! `[server]`: the server of the emulated plane and its kernel's TCP, as written, with its place and its
+//! testbed.
 
 use crate::mistake::Mistake;
 use crate::network::NetworkSpec;

@@ -32,7 +32,8 @@ pub struct Dispersion {
 /// 6.3), here by the cube-root formula of Wilson and Hilferty (1931).
 ///
 /// # Errors
-/// A series that is too short or all zero, or has a value that is not finite.
+/// A series that is too short or constant, whose whole blocks are all zero, or with a value that is not
+/// finite.
 pub fn dispersion(series: &[f64], slots: usize) -> Result<Dispersion, SeriesError> {
     const COUNTS_MIN: usize = 8;
     let slots = slots.max(1);
