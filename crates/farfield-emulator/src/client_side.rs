@@ -24,7 +24,6 @@ use crate::transit::{Crossing, Departure, SideEvent, Transit};
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{HostNumber, Instant};
-use farfield_net::loss::Memory;
 use farfield_net::{Closure, Fate, Mtu};
 use farfield_tcp::Segment;
 use std::sync::Arc;
@@ -298,8 +297,7 @@ impl Forward for ClientSide {
             Some(port) => hosts.with_losses(flight.client, port, flight.up),
             None => (&mut hosts.clients[flight.client], None),
         };
-        let mut none = Memory::default();
-        links.offer_own(transit, client, losses.unwrap_or(&mut none), flight, hop)
+        links.offer_own(transit, client, losses, flight, hop)
     }
 
     fn wire(&mut self, at: LinkPosition) -> Option<&mut Wire> {

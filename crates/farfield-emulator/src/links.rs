@@ -10,7 +10,7 @@ use crate::clients::ClientTable;
 use crate::flight::Flight;
 use crate::forward::PacketPath;
 use crate::plan::NetworkPlan;
-use crate::shared::links_of;
+use crate::shared::{flow_of, links_of};
 use crate::slots::{ClientSlot, SharedLinkId};
 use crate::transit::Transit;
 use farfield_base::random::Seed;
@@ -118,14 +118,15 @@ impl ShardLinks {
         &mut self.shared[link.index()]
     }
 
-    /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses,
-    /// which counts where they belong to connections.
+    /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses, if
+    /// it is of a connection that lends one, which counts where they belong to connections. Links that are a
+    /// stage each have memories of their own, for one may not take another's losses for its.
     #[inline]
     pub fn offer_own(
         &mut self,
         transit: &Transit<ClientSlot, LinkPosition, ClientEvent>,
         client: &mut Client,
-        losses: &mut Memory,
+        losses: Option<&mut Memory>,
         flight: &Flight<ClientSlot>,
         hop: u8,
     ) -> Fate {
@@ -136,6 +137,7 @@ impl ShardLinks {
         let through = |at| Fate::Delivered(Delivery { first: Arrival::whole(at), copy: None });
         let able = |packet: farfield_net::Packet| packet.able_to_be_marked(flight.ecn() != Ecn::NotEct);
         let (class, number) = (usize::from(client.class), client.number);
+        let flow = |key| flow_of(key, &transit.plan, number, flight);
         match client.own_mut(up) {
             OwnLink::None => through(now),
             OwnLink::Plain(link) => {
@@ -145,13 +147,25 @@ impl ShardLinks {
             }
             OwnLink::Single(wire) => {
                 let (link, rng) = &mut **wire;
-                link.offer_of(losses, now, able(packet), rng)
+                match losses {
+                    Some(losses) => link.offer_of(losses, now, able(packet), rng),
+                    None => {
+                        let flow = link.flow_key(rng).map_or(0, flow);
+                        link.offer(now, able(packet).of_flow(flow), rng)
+                    }
+                }
             }
-            OwnLink::Compound(compound) => compound.offer_of(losses, now, able(packet)),
+            OwnLink::Compound(compound) => match losses {
+                Some(losses) => compound.offer_of(losses, now, able(packet)),
+                None => {
+                    let flow = compound.flow_key().map_or(0, flow);
+                    compound.offer(now, able(packet).of_flow(flow))
+                }
+            },
             OwnLink::Chain(wires) => {
                 let wire = &mut wires[usize::from(hop)];
                 let packet = able(packet).of_flow(wire.flow(&transit.plan, || number, flight));
-                wire.link.offer_of(losses, now, packet, &mut wire.rng)
+                wire.link.offer(now, packet, &mut wire.rng)
             }
         }
     }

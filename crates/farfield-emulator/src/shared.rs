@@ -223,7 +223,7 @@ impl Wire {
         self.link.offer(transit.now, packet, &mut self.rng)
     }
 
-    /// The hash of a packet's flow, if the link's queue parts flows, and 0 otherwise.
+    /// The hash of a packet's flow, if the link asks for it, and 0 otherwise.
     #[inline]
     pub fn flow<C: Copy>(
         &mut self,
@@ -232,10 +232,15 @@ impl Wire {
         flight: &Flight<C>,
     ) -> u32 {
         let Some(key) = self.link.flow_key(&mut self.rng) else { return 0 };
-        let id = id();
-        let port = plan.servers_of(plan.clients[id.index()].class).port;
-        flight.five_tuple(|| plan.addresses(id), port).hash(key)
+        flow_of(key, plan, id(), flight)
     }
+}
+
+/// The hash of the flow of a packet, which is of client `id`, under a link's key.
+#[inline]
+pub(crate) fn flow_of<C: Copy>(key: u64, plan: &NetworkPlan, id: ClientId, flight: &Flight<C>) -> u32 {
+    let port = plan.servers_of(plan.clients[id.index()].class).port;
+    flight.five_tuple(|| plan.addresses(id), port).hash(key)
 }
 
 /// All shared links of a network, for shards on several threads.

@@ -64,10 +64,31 @@ impl Compound {
     /// Offers a packet of a connection with this memory of losses to the first link; see [`Link::offer_of`].
     /// Never [waits](Fate::Waits). If several links damage the packet, the first is recorded.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
+        self.carry(now, |link, at, rng| link.offer_of(memory, at, packet, rng))
+    }
+
+    /// Offers a packet to the first link, as [`offer_of`](Self::offer_of) does, with no memory of losses: a
+    /// link whose losses belong to connections has one of the packet's flow.
+    pub fn offer(&mut self, now: Instant, packet: Packet) -> Fate {
+        self.carry(now, |link, at, rng| link.offer(at, packet, rng))
+    }
+
+    /// The key of the hashes of flows of the link that asks for them, if one does; see [`Link::flow_key`]. Of
+    /// these links one at most does.
+    pub fn flow_key(&mut self) -> Option<u64> {
+        self.hops.iter_mut().find_map(|(link, rng)| link.flow_key(rng))
+    }
+
+    /// Takes a packet that comes at `now` from link to link by `offer`.
+    fn carry(
+        &mut self,
+        now: Instant,
+        mut offer: impl FnMut(&mut Link, Instant, &mut Stream) -> Fate,
+    ) -> Fate {
         let mut at = Arrival::whole(now);
         let mut copy = None;
         for (link, rng) in &mut self.hops {
-            match link.offer_of(memory, at.at, packet, rng) {
+            match offer(link, at.at, rng) {
                 Fate::Delivered(delivery) => {
                     copy = delivery.copy.map(|copy| after(at, copy));
                     at = after(at, delivery.first);

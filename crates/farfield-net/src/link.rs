@@ -29,7 +29,7 @@ pub use model::LinkModel;
 pub use plain::{PlainBacklogs, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
-use crate::loss::{Loss, Memory, Scope};
+use crate::loss::{FlowMemories, Loss, Memory, Scope};
 use crate::profile::ProfileState;
 use crate::queue::pie::Pie;
 use crate::queue::red::Red;
@@ -50,7 +50,8 @@ pub struct Packet {
     pub bytes: u32,
     /// The owner's name for the packet, which [`Link::poll`] returns.
     pub key: u64,
-    /// The hash of its flow, for queues that part flows; see [`Link::flow_key`].
+    /// The hash of its flow, for queues that part flows, and for losses that belong to connections; see
+    /// [`Link::flow_key`].
     pub flow: u32,
     /// True if the packet's ends understand marks of congestion (RFC 3168): queues may mark it in place of
     /// dropping it.
@@ -190,6 +191,8 @@ pub struct Link {
     /// The latest arrival, where jitter must not reorder.
     latest: Instant,
     memory: Memory,
+    /// Memories of losses that belong to connections, of packets with which none is lent.
+    flows: Option<Box<FlowMemories>>,
     /// The instant from which on the next of its epochs holds; `MAX` if none is left.
     changes_at: Instant,
     /// Epochs, and those that have begun.
@@ -227,7 +230,20 @@ impl Link {
         // A course by a profile is drawn at the first of these instants.
         let changes_at = model.follows().map_or(changes_at, |_| start);
         let memory = Memory::default();
-        Link { model, now: start, transmitter, line, latest: start, memory, changes_at, epochs, walk: None }
+        // Losses that do not belong to connections at first never come to.
+        let flows = (model.loss.scope() == Scope::Connection).then(Box::default);
+        Link {
+            model,
+            now: start,
+            transmitter,
+            line,
+            latest: start,
+            memory,
+            flows,
+            changes_at,
+            epochs,
+            walk: None,
+        }
     }
 
     /// The model that the link follows; of one that changes, that of the present epoch.
@@ -235,11 +251,27 @@ impl Link {
         &self.model
     }
 
-    /// Offers a packet at `now`, the instant at which it is meant to be at the link's entrance.
+    /// The key with which the hashes of flows are to be made, if the link asks for them: its queue parts
+    /// flows, or its losses belong to connections. Drawn from the link's stream when it is asked for first, so
+    /// that which flows share a hash differs from seed to seed.
+    pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
+        let of_queue = match &mut self.line {
+            QueueState::Fates(fates) => fates.flow_key(rng),
+            _ => None,
+        };
+        of_queue.or_else(|| Some(self.flows.as_deref_mut()?.key(rng)))
+    }
+
+    /// Offers a packet at `now`, the instant at which it is meant to be at the link's entrance. Losses that
+    /// belong to connections are those of the packet's flow.
     pub fn offer(&mut self, now: Instant, packet: Packet, rng: &mut Stream) -> Fate {
         self.advance(now, rng);
-        let lost =
-            Self::strikes(&self.model.loss, self.now, (&mut self.memory, self.walk.as_deref_mut()), rng);
+        let Link { model, memory, flows, walk, now, .. } = self;
+        let of_flow = flows.as_deref_mut().filter(|_| model.loss.scope() == Scope::Connection);
+        let lost = match of_flow {
+            Some(flows) => flows.lend(packet.flow, |memory| model.loss.strikes(*now, memory, rng)),
+            None => Self::strikes(&model.loss, *now, (memory, walk.as_deref_mut()), rng),
+        };
         self.admit(packet, lost, rng)
     }
 

@@ -90,20 +90,46 @@ fn connections_with_memories_of_their_own_are_independent() {
         let pairs: Vec<[bool; 2]> = (0..PACKETS).map(|_| memories.each_mut().map(&mut lost)).collect();
         pairs
     };
-    let table = |pairs: &[[bool; 2]]| {
-        let count = |a, b| pairs.iter().filter(|pair| **pair == [a, b]).count() as u64;
-        [count(false, false), count(false, true), count(true, false), count(true, true)]
-    };
-    let p = model.loss_rate();
-    let expected = [(1.0 - p) * (1.0 - p), (1.0 - p) * p, p * (1.0 - p), p * p].map(|q| q * PACKETS as f64);
     let own = both(Scope::Connection);
+    let limit = assert_independent(&own, model.loss_rate());
+    let (shared, expected) = (table(&both(Scope::Link)), expected_table(model.loss_rate()));
+    assert!(chi_squared(&shared, &expected) > 100.0 * limit, "{shared:?}");
+}
+
+/// Packets of two connections that take turns: neither lost, the second, the first, both.
+fn table(pairs: &[[bool; 2]]) -> [u64; 4] {
+    let count = |a, b| pairs.iter().filter(|pair| **pair == [a, b]).count() as u64;
+    [count(false, false), count(false, true), count(true, false), count(true, true)]
+}
+
+/// The table of two connections that know nothing of each other and lose a share `p` each.
+fn expected_table(p: f64) -> [f64; 4] {
+    [(1.0 - p) * (1.0 - p), (1.0 - p) * p, p * (1.0 - p), p * p].map(|q| q * PACKETS as f64)
+}
+
+/// Asserts that two connections are WASP's chain of 9 % and independent; the limit of the statistic.
+fn assert_independent(pairs: &[[bool; 2]], p: f64) -> f64 {
+    let (table, expected) = (table(pairs), expected_table(p));
     // Successive packets of a connection are correlated, which widens the statistic by (1 + λ²) / (1 - λ²).
     let limit = chi_squared_limit(3) * (1.0 + 0.28f64.powi(2)) / (1.0 - 0.28f64.powi(2)) * 1.5;
-    assert!(chi_squared(&table(&own), &expected) < limit, "{:?}, not {expected:?}", table(&own));
-    let first: Vec<bool> = own.iter().map(|pair| pair[0]).collect();
+    assert!(chi_squared(&table, &expected) < limit, "{table:?}, not {expected:?}");
+    let first: Vec<bool> = pairs.iter().map(|pair| pair[0]).collect();
     assert_geometric(&first, true, 0.65, 6);
-    let shared = both(Scope::Link);
-    assert!(chi_squared(&table(&shared), &expected) > 100.0 * limit, "{:?}", table(&shared));
+    limit
+}
+
+/// A link that is lent no memory keeps one for each flow, where losses belong to connections: two flows that
+/// take turns are WASP's chain each, and independent.
+#[test]
+fn flows_have_memories_of_their_own() {
+    let model = GilbertElliott::wasp(9).unwrap();
+    let loss = Loss::GilbertElliott(model, Scope::Connection);
+    let (mut link, mut rng) = (Link::new(Arc::new(LinkModel::ideal(Duration::ZERO).loss(loss))), stream(51));
+    let mut lost = |flow: u32| {
+        link.offer(Instant::ZERO, PACKET.of_flow(flow), &mut rng) == Fate::Dropped(DropCause::Lost)
+    };
+    let pairs: Vec<[bool; 2]> = (0..PACKETS).map(|_| [7, 8].map(&mut lost)).collect();
+    assert_independent(&pairs, model.loss_rate());
 }
 
 /// Packets that the wire loses take none of the link's time.

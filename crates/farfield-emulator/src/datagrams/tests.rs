@@ -1,7 +1,7 @@
 //! Datagrams in virtual time, against formulas and against what the same packets do as segments.
 
 use super::stage::{
-    DatagramScene, PORT, SocketEvent, V4, V6, at, complain, cuttable, data_of, echo, network,
+    DatagramScene, PORT, SocketEvent, V4, V6, at, complain, cuttable, data_of, echo, link, network,
 };
 use super::*;
 use crate::packet::PacketPayload;
@@ -74,6 +74,42 @@ fn losses_of_connections_are_the_sockets() {
     // Geometric, with a mean of 50; both ended, and neither ended the other.
     assert!(of(0) < 1_000 && of(1) < 1_000, "{} and {}", of(0), of(1));
     assert_ne!(of(0), of(1));
+}
+
+/// Of two links in a row each remembers its own losses: the first, which would stay bad but never becomes so,
+/// does not take those of the second for its own. That loses one in 21, and never two in a row.
+#[test]
+fn links_in_a_row_remember_their_own_losses() {
+    let of = |chain: &str| {
+        format!("delay = '1ms'\nloss = {{ model = 'gilbert-elliott', per = 'connection', {chain} }}")
+    };
+    let mut plan = network(1, V4, &of("to-bad = 0, to-good = 0.000001"), &[]);
+    plan.classes[0].up.push(link(&of("to-bad = '5%', to-good = '100%'")));
+    let mut stage = DatagramScene::of(plan, 1);
+    (0..2_000).for_each(|nth| stage.send(at(10 * nth), 0, Ecn::NotEct, 100, 100));
+    stage.play(nobody);
+    // 1,905 of 2,000, with a deviation of 9.
+    let passed = stage.departed.len();
+    assert!((1_850..1_950).contains(&passed), "{passed} passed");
+}
+
+/// On a link that clients share, losses that belong to connections are each socket's own too.
+#[test]
+fn losses_of_connections_are_theirs_on_a_shared_link() {
+    let own = "delay = '1ms'\nloss = { model = 'gilbert-elliott', to-bad = 0.02, to-good = 0.000001, per = 'connection' }";
+    for shards in [1, 2] {
+        let mut stage = DatagramScene::of(network(8, V4, "delay = '1ms'", &[own]), shards);
+        (0..2_400).for_each(|nth| stage.send(at(10 * nth), (nth % 8) as u32, Ecn::NotEct, 100, 100));
+        stage.play(nobody);
+        let of = |client: u32| {
+            let address = stage.sides[0].transit.plan.address(crate::ClientId::new(client));
+            stage.departed.iter().filter(|(_, packet)| packet.addresses.source() == address).count()
+        };
+        // Geometric, with a mean of 50: one memory for all would end them all at once.
+        let passed: Vec<usize> = (0..8).map(of).collect();
+        let (least, most) = (passed.iter().min(), passed.iter().max());
+        assert!(most > least.map(|least| least + 10).as_ref(), "{passed:?}");
+    }
 }
 
 /// A socket may be connected to another port of the server's, as an alternative service names one: it hears

@@ -10,6 +10,7 @@ mod cross_traffic;
 mod crossings;
 mod host_ways;
 mod keepalive;
+mod losses;
 mod marks;
 mod models;
 mod overloaded;

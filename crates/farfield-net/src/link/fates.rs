@@ -37,6 +37,12 @@ impl Fates {
         Fates { queue, decided: VecDeque::new(), flow_key: None }
     }
 
+    /// The key of the hashes of flows, if the queue parts them; drawn when it is asked for first.
+    pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
+        let parts_flows = matches!(self.queue, LaterQueue::FqCodel(_));
+        parts_flows.then(|| *self.flow_key.get_or_insert_with(|| rng.next_u64()))
+    }
+
     /// An instant at which, or before which, all packets that wait had come; `None` if none waits.
     fn ready(&self) -> Option<Instant> {
         match &self.queue {
@@ -87,14 +93,6 @@ impl Fates {
 }
 
 impl Link {
-    /// The key with which the hashes of flows are to be made, if the link's queue parts flows; drawn from the
-    /// link's stream when it is asked for first, so that which flows share a queue differs from seed to seed.
-    pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
-        let QueueState::Fates(fates) = &mut self.line else { return None };
-        let parts_flows = matches!(fates.queue, LaterQueue::FqCodel(_));
-        parts_flows.then(|| *fates.flow_key.get_or_insert_with(|| rng.next_u64()))
-    }
-
     /// Instant from which the next fate of a packet that [waits](Fate::Waits) can be polled. Packets offered
     /// meanwhile bring it forward only where they drop others that wait, or are dropped.
     pub fn next_fate_at(&self) -> Option<Instant> {
