@@ -371,6 +371,10 @@ impl Link {
         let (packets, bytes) = (backlog.packets(), backlog.bytes());
         let idle = now.since(backlog.emptied_at());
         red.observe(parameters, parameters.limit.measure(packets, bytes), idle, self.model.mean_packet_time);
+        if packets == 0 {
+            // Idle time counts once, also where its packet is dropped.
+            backlog.passed(now);
+        }
         let mut mark = Mark::of(packet.ecn && red.prefers_marks(parameters));
         if red.strikes(parameters, rng) && !mark.meet() {
             return Fate::Dropped(DropCause::Early);
@@ -380,8 +384,6 @@ impl Link {
                 return Fate::Dropped(DropCause::QueueFull);
             }
             backlog.push(starts_at, size);
-        } else {
-            backlog.passed(now);
         }
         self.send(now, packet.bytes, rng).with(mark)
     }

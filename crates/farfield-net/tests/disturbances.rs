@@ -118,6 +118,28 @@ fn red_drops_early_and_shortens_the_queue() {
     assert!(early < 0.6 * tail, "RED {early} s, drop-tail {tail} s");
 }
 
+/// Idle time lowers RED's average once, however many packets are dropped in it. Of 14 packets at once, 6 are
+/// taken and the others bring the average to 4.99, for five wait then; the last of these leaves the queue at
+/// 5 ms, and the average, which halves each millisecond, is below 4 from 5.32 ms on.
+#[test]
+fn idle_time_counts_once_for_red() {
+    let red = red::Parameters {
+        limit: Limit::Packets(60),
+        least: 3.999,
+        most: 4.0,
+        probability: 1.0,
+        weight: 0.5,
+        mean_packet: 1000,
+        gentle: false,
+        ecn: false,
+    };
+    let model = LinkModel::ideal(Duration::ZERO).rate("8Mbit".parse().unwrap());
+    let mut bench = Bench::of(model.queue(Discipline::Red(red)));
+    let mut taken = |us: u64| bench.offer(at(us * 1_000), 1000).is_ok();
+    assert_eq!((0..14).filter(|_| taken(0)).count(), 6);
+    assert_eq!([5_100, 5_200, 5_250, 5_350].map(taken), [false, false, false, true]);
+}
+
 /// Everything at once.
 fn rough(propagation: Duration) -> LinkModel {
     LinkModel::ideal(propagation)

@@ -37,7 +37,7 @@ impl Backlog {
         self.bytes += u64::from(bytes);
     }
 
-    /// Notes a packet that went by without waiting, at `now`.
+    /// Notes a packet that has come at `now` and found that none waits.
     pub fn passed(&mut self, now: Instant) {
         self.emptied_at = now;
     }
@@ -52,7 +52,8 @@ impl Backlog {
         self.bytes
     }
 
-    /// Instant at which the last that waited started to leave, while none waits.
+    /// Instant at which the last that waited started to leave, or the last came that found none, while none
+    /// waits.
     pub fn emptied_at(&self) -> Instant {
         self.emptied_at
     }
