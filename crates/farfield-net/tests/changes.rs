@@ -185,6 +185,11 @@ fn what_cannot_change_so_is_refused() {
     refuse(link(), &[change(1, 0, "queue = 'codel'")], "queue", ChangeFault::Discipline);
     let tail = || link().drop_tail("8 packets".parse().unwrap());
     refuse(tail(), &[change(1, 1, "queue = '9 packets'")], "queue", ChangeFault::NoRamp);
+    let red = |limit: &str| format!("queue = {{ discipline = 'red', limit = '{limit}', min = 5, max = 15 }}");
+    let spec: farfield_net::LinkSpec = toml::from_str(&red("100 packets")).unwrap();
+    let averaging = || spec.resolve(|never| match *never {}, &mut |_| unreachable!("no trace")).unwrap();
+    assert!(averaging().changing(&[change(1, 0, &red("200 packets"))]).is_ok());
+    refuse(averaging(), &[change(1, 0, &red("64KiB"))], "queue", ChangeFault::Unit);
     let bursts = "loss = { model = 'gilbert-elliott', to-bad = '1%', to-good = '50%' }";
     refuse(link(), &[change(1, 1, bursts)], "loss", ChangeFault::NoLossRamp);
     let own = "loss = { model = 'gilbert-elliott', to-bad = '1%', to-good = '50%', per = 'connection' }";

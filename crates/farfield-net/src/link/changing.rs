@@ -101,6 +101,11 @@ pub enum ChangeFault {
         "a queue keeps its discipline while it changes; write the one that the link has, with other limits"
     )]
     Discipline,
+    /// Another unit of what has been averaged.
+    #[error(
+        "the average that RED goes by keeps its unit; write `limit`, `min` and `max` in the unit that they had"
+    )]
+    Unit,
     /// A ramp of what has no values in between.
     #[error(
         "this cannot change along a straight line; leave out `over`, or change it in an entry of its own"
@@ -161,6 +166,12 @@ impl LinkModel {
         };
         if let Some(nth) = changes.iter().position(is_other) {
             return Err(at_key("queue")((nth, ChangeFault::Discipline)));
+        }
+        let has_other_unit = |change: &LinkChange| {
+            discipline(&change.to).is_some_and(|other| !is_of_same_unit(&other, &self.discipline))
+        };
+        if let Some(nth) = changes.iter().position(has_other_unit) {
+            return Err(at_key("queue")((nth, ChangeFault::Unit)));
         }
         let queue = |to: &LinkChangeSpec| discipline(to).map(Value::Queue);
         steps(changes, &mut values, Value::Queue(self.discipline), queue).map_err(at_key("queue"))?;
@@ -364,6 +375,16 @@ fn is_same_kind(one: &Discipline, other: &Discipline) -> bool {
     match (one, other) {
         (Discipline::FqCodel(one), Discipline::FqCodel(other)) => one.queues == other.queues,
         _ => discriminant(one) == discriminant(other),
+    }
+}
+
+/// True if what one discipline has averaged is in the unit that the other goes by.
+fn is_of_same_unit(one: &Discipline, other: &Discipline) -> bool {
+    match (one, other) {
+        (Discipline::Red(one), Discipline::Red(other)) => {
+            discriminant(&one.limit) == discriminant(&other.limit)
+        }
+        _ => true,
     }
 }
 
