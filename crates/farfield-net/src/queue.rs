@@ -6,6 +6,7 @@
 
 mod backlog;
 pub mod codel;
+mod flows;
 pub mod fq_codel;
 mod limit;
 mod mark;

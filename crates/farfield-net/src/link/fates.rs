@@ -47,7 +47,7 @@ impl Fates {
     fn ready(&self) -> Option<Instant> {
         match &self.queue {
             LaterQueue::Codel(codel) => codel.front().map(|front| front.came),
-            LaterQueue::FqCodel(fq_codel) => fq_codel.newest(),
+            LaterQueue::FqCodel(flows) => flows.newest(),
         }
     }
 
@@ -57,8 +57,8 @@ impl Fates {
         let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(DropCause::Delayed)));
         match (queue, discipline) {
             (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => codel.leave(at, parameters, drop),
-            (LaterQueue::FqCodel(fq_codel), Discipline::FqCodel(parameters)) => {
-                fq_codel.leave(at, parameters, drop)
+            (LaterQueue::FqCodel(flows), Discipline::FqCodel(parameters)) => {
+                flows.leave(at, parameters.quantum, &parameters.codel, drop)
             }
             _ => unreachable!("a link's queue is made for its discipline"),
         }
@@ -77,13 +77,12 @@ impl Fates {
                 }
                 admits || !waits
             }
-            (LaterQueue::FqCodel(fq_codel), Discipline::FqCodel(parameters)) => {
-                fq_codel.push(flow, packet, parameters);
-                if waits {
-                    let drop = |packet: Waiting| {
+            (LaterQueue::FqCodel(flows), Discipline::FqCodel(parameters)) => {
+                flows.push(flow, packet, parameters);
+                if let Some(limit) = parameters.codel.limit.filter(|_| waits) {
+                    flows.keep_within(limit, |packet| {
                         decided.push_back((packet.key, Fate::Dropped(DropCause::QueueFull)));
-                    };
-                    fq_codel.keep_within_limit(parameters, drop);
+                    });
                 }
                 true
             }
@@ -157,9 +156,9 @@ impl Link {
     fn rest(&mut self) {
         let Link { model, now, transmitter, line, .. } = self;
         let QueueState::Fates(fates) = line else { return };
-        let LaterQueue::FqCodel(queue) = &mut fates.queue else { return };
-        if queue.is_listing() && transmitter.next_start(&model.speed, queue.left_at()) <= *now {
-            queue.rest();
+        let LaterQueue::FqCodel(flows) = &mut fates.queue else { return };
+        if flows.listed_since().is_some_and(|since| transmitter.next_start(&model.speed, since) <= *now) {
+            flows.rest();
         }
     }
 }

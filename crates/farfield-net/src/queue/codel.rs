@@ -132,7 +132,7 @@ impl Control {
     }
 
     /// True if an empty queue behaves from `now` on as one that has never dropped.
-    pub fn is_fresh(&self, now: Instant, interval: Duration) -> bool {
+    pub fn forgets(&self, now: Instant, interval: Duration) -> bool {
         let is_at_rest = self.first_above_time.is_none() && !self.dropping;
         is_at_rest && self.recent_drops(now, interval).is_none()
     }
