@@ -60,11 +60,9 @@ struct PieDeparture {
     bytes: u32,
 }
 
-/// The controller, and the packets that wait with their departures; names are the RFC's.
+/// The controller of a queue; names are the RFC's.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pie {
-    waiting: VecDeque<PieDeparture>,
-    bytes: u64,
+pub(crate) struct Control {
     drop_prob: f64,
     accu_prob: f64,
     current_qdelay: Duration,
@@ -73,40 +71,99 @@ pub(crate) struct Pie {
     updated_at: Instant,
 }
 
+/// The controller, and the packets that wait with their departures.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pie {
+    waiting: VecDeque<PieDeparture>,
+    bytes: u64,
+    control: Control,
+}
+
 impl Pie {
     /// Packets and bytes that wait.
     pub fn length(&self) -> (u64, u64) {
         (self.waiting.len() as u64, self.bytes)
     }
 
-    /// Works out departures and updates up to `now`, in order; a departure goes before an update at its
-    /// instant.
+    /// Works out departures and updates up to `now`, in order.
     pub fn settle(&mut self, now: Instant, parameters: &Parameters) {
-        loop {
-            let update_at = self.updated_at + parameters.update;
-            match self.waiting.front() {
-                Some(front) if front.start <= now && front.start <= update_at => self.leave(),
-                _ if update_at > now => return,
-                None if self.is_at_rest() => {
-                    let rounds = now.since(self.updated_at).as_ns() / parameters.update.as_ns();
-                    self.updated_at += parameters.update.times(rounds);
-                    return;
-                }
-                _ => {
-                    self.updated_at = update_at;
-                    self.calculate_drop_prob(parameters);
-                }
+        while let Some(&PieDeparture { start, came, bytes }) = self.waiting.front() {
+            if start > now {
+                break;
             }
+            self.waiting.pop_front();
+            self.bytes -= u64::from(bytes);
+            self.control.leave((start, came), self.waiting.is_empty(), parameters);
         }
+        self.control.update(now, parameters);
     }
 
     /// `enque`: true if the packet that has come is dropped early.
     pub fn strikes(&mut self, parameters: &Parameters, rng: &mut Stream) -> bool {
+        self.control.strikes(self.bytes, parameters, rng)
+    }
+
+    /// True if a packet that is struck is marked, where its ends understand that.
+    pub fn prefers_marks(&self, parameters: &Parameters) -> bool {
+        self.control.prefers_marks(parameters)
+    }
+
+    /// Notes a packet that was dropped, for whichever cause, or marked.
+    pub fn dropped(&mut self) {
+        self.control.dropped();
+    }
+
+    /// Adds a packet that waits from `came` until `start`.
+    pub fn push(&mut self, start: Instant, came: Instant, bytes: u32) {
+        self.waiting.push_back(PieDeparture { start, came, bytes });
+        self.bytes += u64::from(bytes);
+    }
+
+    /// Notes a packet that went by without waiting.
+    pub fn passed(&mut self) {
+        self.control.empty();
+    }
+}
+
+impl Control {
+    /// Works out updates up to `now`.
+    pub fn update(&mut self, now: Instant, parameters: &Parameters) {
+        loop {
+            let update_at = self.updated_at + parameters.update;
+            if update_at > now {
+                return;
+            }
+            if self.is_at_rest() {
+                let rounds = now.since(self.updated_at).as_ns() / parameters.update.as_ns();
+                self.updated_at += parameters.update.times(rounds);
+                return;
+            }
+            self.updated_at = update_at;
+            self.calculate_drop_prob(parameters);
+        }
+    }
+
+    /// Notes a packet that leaves at the first of these instants and came at the other, as the last of those
+    /// that wait or not. It goes before an update at its instant.
+    pub fn leave(&mut self, (now, came): (Instant, Instant), is_last: bool, parameters: &Parameters) {
+        if let Some(before_ns) = now.as_ns().checked_sub(1) {
+            self.update(Instant::from_ns(before_ns), parameters);
+        }
+        self.current_qdelay = if is_last { Duration::ZERO } else { now.since(came) };
+    }
+
+    /// Notes that no packet waits.
+    pub fn empty(&mut self) {
+        self.current_qdelay = Duration::ZERO;
+    }
+
+    /// `enque`: true if the packet that has come, to `bytes` that wait, is dropped early.
+    pub fn strikes(&mut self, bytes: u64, parameters: &Parameters, rng: &mut Stream) -> bool {
         let half = Duration::from_ns(parameters.target.as_ns() / 2);
         if self.drop_prob == 0.0 && self.current_qdelay < half && self.qdelay_old < half {
             self.burst_allowance = parameters.burst;
         }
-        self.burst_allowance.is_zero() && self.drop_early(parameters, rng)
+        self.burst_allowance.is_zero() && self.drop_early(bytes, parameters, rng)
     }
 
     /// True if a packet that is struck is marked, where its ends understand that.
@@ -119,27 +176,10 @@ impl Pie {
         self.accu_prob = 0.0;
     }
 
-    /// Adds a packet that waits from `came` until `start`.
-    pub fn push(&mut self, start: Instant, came: Instant, bytes: u32) {
-        self.waiting.push_back(PieDeparture { start, came, bytes });
-        self.bytes += u64::from(bytes);
-    }
-
-    /// Notes a packet that went by without waiting.
-    pub fn passed(&mut self) {
-        self.current_qdelay = Duration::ZERO;
-    }
-
-    fn leave(&mut self) {
-        let Some(PieDeparture { start, came, bytes }) = self.waiting.pop_front() else { return };
-        self.bytes -= u64::from(bytes);
-        self.current_qdelay = if self.waiting.is_empty() { Duration::ZERO } else { start.since(came) };
-    }
-
     /// `drop_early`, with the spread of section 5.4.
-    fn drop_early(&mut self, parameters: &Parameters, rng: &mut Stream) -> bool {
+    fn drop_early(&mut self, bytes: u64, parameters: &Parameters, rng: &mut Stream) -> bool {
         let half = Duration::from_ns(parameters.target.as_ns() / 2);
-        if self.qdelay_old < half && self.drop_prob < 0.2 || self.bytes <= 2 * parameters.mean_packet {
+        if self.qdelay_old < half && self.drop_prob < 0.2 || bytes <= 2 * parameters.mean_packet {
             return false;
         }
         if self.drop_prob == 0.0 {
@@ -177,11 +217,6 @@ impl Pie {
             && self.current_qdelay.is_zero()
             && self.qdelay_old.is_zero()
             && self.burst_allowance.is_zero()
-    }
-
-    #[cfg(test)]
-    fn drop_prob(&self) -> f64 {
-        self.drop_prob
     }
 }
 
@@ -223,21 +258,21 @@ mod tests {
         pie.push(at(50), at(23), 1500);
         pie.settle(at(30), &parameters);
         let first = (0.125 * 0.003 + 1.25 * 0.018) / 2048.0;
-        assert!((pie.drop_prob() - first).abs() < 1e-12, "{}", pie.drop_prob());
+        assert!((pie.control.drop_prob - first).abs() < 1e-12, "{}", pie.control.drop_prob);
         pie.settle(at(45), &parameters);
         let second = first + 0.125 * 0.003 / 128.0;
-        assert!((pie.drop_prob() - second).abs() < 1e-12, "{}", pie.drop_prob());
+        assert!((pie.control.drop_prob - second).abs() < 1e-12, "{}", pie.control.drop_prob);
         pie.settle(at(100_000), &parameters);
-        assert!(pie.is_at_rest() && pie.length() == (0, 0), "{pie:?}");
-        assert!((at(100_000).since(pie.updated_at)) < parameters.update, "updates go on from there");
+        assert!(pie.control.is_at_rest() && pie.length() == (0, 0), "{pie:?}");
+        assert!((at(100_000).since(pie.control.updated_at)) < parameters.update, "updates go on from there");
     }
 
     /// At a standing probability gaps between drops lie between 0.85 and 8.5 of its inverse, and their mean
     /// is 1.85 of it, less what rounding takes.
     #[test]
     fn drops_are_spread() {
-        let mut pie =
-            Pie { drop_prob: 0.0625, qdelay_old: Duration::from_ms(20), bytes: 9000, ..Pie::default() };
+        let control = Control { drop_prob: 0.0625, qdelay_old: Duration::from_ms(20), ..Control::default() };
+        let mut pie = Pie { bytes: 9000, control, ..Pie::default() };
         let (parameters, mut rng) = (parameters(), Seed(3).stream(Purpose::Link, 0));
         let mut gaps = Vec::new();
         let mut gap = 0u64;
