@@ -17,7 +17,7 @@ use rand_core::Rng;
 use scene::{Scene, link, ms};
 use std::hint::black_box;
 
-const QUEUES: [&str; 5] = ["'10240 packets'", "'pie'", "'codel'", "'fq-codel'", "'unlimited'"];
+const QUEUES: [&str; 6] = ["'10240 packets'", "'pie'", "'codel'", "'fq-codel'", "'fq-pie'", "'unlimited'"];
 
 /// Rounds, of which the best of each queue counts: others on the machine only add.
 const ROUNDS: usize = 12;

@@ -112,7 +112,11 @@ fn goodput(
         Discipline::Unlimited => f64::INFINITY,
         Discipline::DropTail(Limit::Bytes(bytes)) => *bytes as f64,
         Discipline::DropTail(Limit::Packets(packets)) => *packets as f64 * f64::from(mtu),
-        Discipline::Red(_) | Discipline::Pie(_) | Discipline::Codel(_) | Discipline::FqCodel(_) => 0.0,
+        Discipline::Red(_)
+        | Discipline::Pie(_)
+        | Discipline::Codel(_)
+        | Discipline::FqCodel(_)
+        | Discipline::FqPie(_) => 0.0,
     };
     // A connection that halves its window at a full queue keeps the link busy if the queue holds as much as
     // is in flight without it (Appenzeller et al. 2004, section 2); CUBIC takes away less.

@@ -6,8 +6,8 @@
 //!
 //! First in, first out, there is no "link free" event: a packet's departure follows from the one before it,
 //! and so [`Link::offer`] returns at once what becomes of it. Only before a queue that
-//! decides later ([CoDel](crate::queue::codel), [FQ-CoDel](crate::queue::fq_codel)) a packet may have to wait
-//! for its fate, which [`Link::poll`] returns.
+//! decides later ([CoDel](crate::queue::codel), [FQ-CoDel](crate::queue::fq_codel),
+//! [FQ-PIE](crate::queue::fq_pie)) a packet may have to wait for its fate, which [`Link::poll`] returns.
 //! Offers come in order of time, as a [wheel](crate::Wheel) deals them; one that is late counts as of the
 //! latest before it.
 //!
@@ -112,9 +112,9 @@ pub enum DropCause {
     Lost,
     /// The queue was full.
     QueueFull,
-    /// RED or PIE dropped it, so that the queue will not be full.
+    /// RED, PIE or FQ-PIE dropped it, so that the queue will not be full.
     Early,
-    /// CoDel dropped it, for the queue had delayed packets for too long.
+    /// CoDel or FQ-CoDel dropped it, for the queue had delayed packets for too long.
     Delayed,
 }
 
@@ -219,7 +219,7 @@ impl Link {
             Discipline::DropTail(_) => QueueState::DropTail(Backlog::default()),
             Discipline::Red(_) => QueueState::Red(Box::new((Red::new(), Backlog::default()))),
             Discipline::Pie(_) => QueueState::Pie(Box::default()),
-            Discipline::Codel(_) | Discipline::FqCodel(_) => {
+            Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::FqPie(_) => {
                 QueueState::Fates(Box::new(Fates::of(&model.discipline)))
             }
         };
@@ -338,7 +338,9 @@ impl Link {
             Discipline::DropTail(_) => self.offer_drop_tail(packet, rng),
             Discipline::Red(parameters) => self.offer_red(&parameters, packet, rng),
             Discipline::Pie(parameters) => self.offer_pie(&parameters, packet, rng),
-            Discipline::Codel(_) | Discipline::FqCodel(_) => self.offer_for_later(packet, rng),
+            Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::FqPie(_) => {
+                self.offer_for_later(packet, rng)
+            }
         }
     }
 

@@ -1,13 +1,15 @@
-//! Queues before a link's transmitter: without limit, drop-tail, RED, PIE, CoDel or FQ-CoDel.
+//! Queues before a link's transmitter: without limit, drop-tail, RED, PIE, CoDel, FQ-CoDel or FQ-PIE.
 //!
 //! The packet in transmission has left the queue and counts no more. Drop-tail, RED and PIE decide when a
 //! packet comes and know its departure then. CoDel decides when a packet is about to leave, by what has come
-//! behind it, and FQ-CoDel which one: see [`codel`] for how that is had without an event a departure.
+//! behind it, and FQ-CoDel and FQ-PIE which one: see [`codel`] for how that is had without an event a
+//! departure.
 
 mod backlog;
 pub mod codel;
 mod flows;
 pub mod fq_codel;
+pub mod fq_pie;
 mod limit;
 mod mark;
 pub mod pie;
@@ -34,11 +36,13 @@ pub enum Discipline {
     Codel(codel::Parameters),
     /// Each flow has a queue of its own under CoDel, and flows take turns.
     FqCodel(fq_codel::Parameters),
+    /// Each flow has a queue of its own under PIE, and flows take turns.
+    FqPie(fq_pie::Parameters),
 }
 
 impl Discipline {
     /// True if every packet's fate is known when it is offered.
     pub(crate) fn decides_at_once(&self) -> bool {
-        !matches!(self, Discipline::Codel(_) | Discipline::FqCodel(_))
+        !matches!(self, Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::FqPie(_))
     }
 }

@@ -9,8 +9,8 @@ mod model;
 
 use farfield_base::{Duration, Instant};
 use farfield_net::queue::{Discipline, Limit, codel, fq_codel};
-use farfield_net::{BitRate, DropCause, Fate, LinkModel, Packet, Trace};
-use loads::{Coming, LOADS, Load, NS_PER_BYTE, QueueFate, recorded};
+use farfield_net::{BitRate, Fate, LinkModel, Packet, Trace};
+use loads::{Coming, LOADS, Load, NS_PER_BYTE, QueueFate, play, recorded};
 use model::{Dialect, Model, Parameters};
 use proptest::prelude::*;
 use scene::{Bench, at};
@@ -58,50 +58,6 @@ fn link(p: &Parameters) -> LinkModel {
     let fq_codel = fq_codel::Parameters { codel, quantum: p.quantum as u32, queues: p.queues as u16 };
     let rate = BitRate::per_second(8_000_000_000 / p.ns_per_byte).unwrap();
     LinkModel::ideal(Duration::ZERO).rate(rate).queue(Discipline::FqCodel(fq_codel))
-}
-
-/// Offers packets to the link, polling as often as `polls` says: what became of each.
-fn play(
-    bench: &mut Bench,
-    ns_per_byte: u64,
-    packets: &[Coming],
-    hash: impl Fn(u32) -> u32,
-    polls: impl Fn(usize) -> bool,
-) -> Vec<QueueFate> {
-    let mut fates = vec![None; packets.len()];
-    let mut settle = |key: u64, fate: Fate| {
-        let (came, bytes, _) = packets[key as usize];
-        let waited = |at: Instant| at.as_ns() - came - u64::from(bytes) * ns_per_byte;
-        let fate = match fate {
-            Fate::Delivered(delivery) if delivery.first.marked => {
-                QueueFate::Marked(waited(delivery.first.at))
-            }
-            Fate::Delivered(delivery) => QueueFate::Left(waited(delivery.first.at)),
-            Fate::Dropped(DropCause::Delayed) => QueueFate::Dropped,
-            Fate::Dropped(DropCause::QueueFull) => QueueFate::Full,
-            other => panic!("{other:?} is no fate here"),
-        };
-        assert_eq!(fates[key as usize].replace(fate), None, "a packet has one fate");
-    };
-    for (number, &(now, bytes, flow)) in packets.iter().enumerate() {
-        if polls(number) {
-            while let Some(due) = bench.link.next_fate_at().filter(|due| due.as_ns() <= now) {
-                while let Some((key, fate)) = bench.link.poll(due, &mut bench.rng) {
-                    settle(key, fate);
-                }
-            }
-        }
-        let packet = Packet::new(bytes, number as u64).of_flow(hash(flow)).able_to_be_marked(flow % 2 == 1);
-        match bench.link.offer(at(now), packet, &mut bench.rng) {
-            Fate::Waits => {}
-            fate => settle(number as u64, fate),
-        }
-    }
-    while let Some((key, fate)) = bench.link.poll(Instant::MAX, &mut bench.rng) {
-        settle(key, fate);
-    }
-    assert_eq!(bench.link.next_fate_at(), None, "nothing is left behind");
-    fates.into_iter().map(|fate| fate.expect("every packet has a fate")).collect()
 }
 
 fn played(p: &Parameters, packets: &[Coming]) -> Vec<QueueFate> {

@@ -26,7 +26,12 @@ fn a_shared_bottleneck() {
 
 #[test]
 fn a_queue_that_tells_later() {
-    for queue in ["'codel'", "'fq-codel'", "{ discipline = 'fq-codel', limit = '60 packets', queues = 64 }"] {
+    for queue in [
+        "'codel'",
+        "'fq-codel'",
+        "{ discipline = 'fq-codel', limit = '60 packets', queues = 64 }",
+        "{ discipline = 'fq-pie', limit = '60 packets', queues = 64 }",
+    ] {
         let mut scene = Scene::crowd(256, ms(30));
         scene.shared = vec![link(&format!("delay = '1ms'\nrate = '10Mbit'\nqueue = {queue}"))];
         scene.length = Duration::from_secs(1);

@@ -374,6 +374,7 @@ fn ramp((from, until): (Instant, Instant), first: Loss, last: Loss) -> Result<Lo
 fn is_same_kind(one: &Discipline, other: &Discipline) -> bool {
     match (one, other) {
         (Discipline::FqCodel(one), Discipline::FqCodel(other)) => one.queues == other.queues,
+        (Discipline::FqPie(one), Discipline::FqPie(other)) => one.queues == other.queues,
         _ => discriminant(one) == discriminant(other),
     }
 }

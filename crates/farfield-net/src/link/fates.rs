@@ -1,4 +1,4 @@
-//! Links whose queue decides about a packet when it is about to leave: CoDel and FQ-CoDel.
+//! Links whose queue decides about a packet when it is about to leave: CoDel, FQ-CoDel and FQ-PIE.
 //!
 //! Departures are worked out in order, each at its own past instant, before anything newer joins; what they
 //! decide is kept until it is polled.
@@ -6,6 +6,7 @@
 use super::{DropCause, Fate, Link, Packet, QueueState};
 use crate::queue::codel::{Codel, Waiting};
 use crate::queue::fq_codel::FqCodel;
+use crate::queue::fq_pie::FqPie;
 use crate::queue::{Discipline, Mark};
 use farfield_base::Instant;
 use farfield_base::random::Stream;
@@ -25,6 +26,7 @@ pub(super) struct Fates {
 enum LaterQueue {
     Codel(Codel),
     FqCodel(FqCodel),
+    FqPie(FqPie),
 }
 
 impl Fates {
@@ -32,6 +34,7 @@ impl Fates {
     pub fn of(discipline: &Discipline) -> Fates {
         let queue = match discipline {
             Discipline::FqCodel(_) => LaterQueue::FqCodel(FqCodel::default()),
+            Discipline::FqPie(_) => LaterQueue::FqPie(FqPie::default()),
             _ => LaterQueue::Codel(Codel::default()),
         };
         Fates { queue, decided: VecDeque::new(), flow_key: None }
@@ -39,7 +42,7 @@ impl Fates {
 
     /// The key of the hashes of flows, if the queue parts them; drawn when it is asked for first.
     pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
-        let parts_flows = matches!(self.queue, LaterQueue::FqCodel(_));
+        let parts_flows = matches!(self.queue, LaterQueue::FqCodel(_) | LaterQueue::FqPie(_));
         parts_flows.then(|| *self.flow_key.get_or_insert_with(|| rng.next_u64()))
     }
 
@@ -48,6 +51,7 @@ impl Fates {
         match &self.queue {
             LaterQueue::Codel(codel) => codel.front().map(|front| front.came),
             LaterQueue::FqCodel(flows) => flows.newest(),
+            LaterQueue::FqPie(flows) => flows.newest(),
         }
     }
 
@@ -60,33 +64,67 @@ impl Fates {
             (LaterQueue::FqCodel(flows), Discipline::FqCodel(parameters)) => {
                 flows.leave(at, parameters.quantum, &parameters.codel, drop)
             }
+            (LaterQueue::FqPie(flows), Discipline::FqPie(parameters)) => {
+                flows.leave(at, parameters.quantum, &parameters.pie, drop)
+            }
             _ => unreachable!("a link's queue is made for its discipline"),
         }
     }
 
-    /// Takes a packet in, which `waits` unless it can leave at once; false if there is no room for it.
-    fn take(&mut self, discipline: &Discipline, flow: u32, packet: Waiting, waits: bool) -> bool {
+    /// Takes a packet in, which `waits` unless it can leave at once; or returns why it is dropped.
+    fn take(
+        &mut self,
+        discipline: &Discipline,
+        (flow, packet): (u32, Waiting),
+        waits: bool,
+        rng: &mut Stream,
+    ) -> Result<(), DropCause> {
         let Fates { queue, decided, .. } = self;
+        let overflow = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(DropCause::QueueFull)));
         match (queue, discipline) {
             (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => {
                 let (packets, bytes) = codel.length();
                 let admits =
                     parameters.limit.is_none_or(|limit| limit.admits(packets, bytes, packet.bytes.into()));
-                if admits || !waits {
-                    codel.push(packet);
+                if !admits && waits {
+                    return Err(DropCause::QueueFull);
                 }
-                admits || !waits
+                codel.push(packet);
             }
             (LaterQueue::FqCodel(flows), Discipline::FqCodel(parameters)) => {
                 flows.push(flow, packet, parameters);
                 if let Some(limit) = parameters.codel.limit.filter(|_| waits) {
-                    flows.keep_within(limit, |packet| {
-                        decided.push_back((packet.key, Fate::Dropped(DropCause::QueueFull)));
-                    });
+                    flows.keep_within(limit, overflow);
                 }
-                true
+            }
+            (LaterQueue::FqPie(flows), Discipline::FqPie(parameters)) => {
+                if !flows.push(flow, packet, parameters, rng) {
+                    return Err(DropCause::Early);
+                }
+                if waits {
+                    flows.keep_within(parameters.pie.limit, overflow);
+                }
             }
             _ => unreachable!("a link's queue is made for its discipline"),
+        }
+        Ok(())
+    }
+
+    /// Instant at which the last packet left, while flows wait for their turn, with packets or without.
+    fn listed_since(&self) -> Option<Instant> {
+        match &self.queue {
+            LaterQueue::Codel(_) => None,
+            LaterQueue::FqCodel(flows) => flows.listed_since(),
+            LaterQueue::FqPie(flows) => flows.listed_since(),
+        }
+    }
+
+    /// Ends the turns of flows, of which none has a packet.
+    fn rest(&mut self) {
+        match &mut self.queue {
+            LaterQueue::Codel(_) => {}
+            LaterQueue::FqCodel(flows) => flows.rest(),
+            LaterQueue::FqPie(flows) => flows.rest(),
         }
     }
 }
@@ -120,8 +158,8 @@ impl Link {
             came: *now,
             ecn: Mark::of(packet.ecn),
         };
-        if !fates.take(&model.discipline, packet.flow, waiting, waits) {
-            return Fate::Dropped(DropCause::QueueFull);
+        if let Err(cause) = fates.take(&model.discipline, (packet.flow, waiting), waits, rng) {
+            return Fate::Dropped(cause);
         }
         if waits {
             return Fate::Waits;
@@ -156,9 +194,8 @@ impl Link {
     fn rest(&mut self) {
         let Link { model, now, transmitter, line, .. } = self;
         let QueueState::Fates(fates) = line else { return };
-        let LaterQueue::FqCodel(flows) = &mut fates.queue else { return };
-        if flows.listed_since().is_some_and(|since| transmitter.next_start(&model.speed, since) <= *now) {
-            flows.rest();
+        if fates.listed_since().is_some_and(|since| transmitter.next_start(&model.speed, since) <= *now) {
+            fates.rest();
         }
     }
 }

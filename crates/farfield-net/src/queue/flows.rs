@@ -143,6 +143,12 @@ impl<C: FlowControl> FlowQueues<C> {
         slot
     }
 
+    /// The control of the queue in a slot, and the bytes that wait there.
+    pub fn control_mut(&mut self, slot: u16) -> (&mut C, u64) {
+        let FlowQueue { control, packets, .. } = &mut self.queues[usize::from(slot)];
+        (control, packets.bytes)
+    }
+
     /// Adds a packet that waits to the queue in a slot.
     pub fn append(&mut self, slot: u16, packet: Waiting, quantum: u32) {
         let queue = &mut self.queues[usize::from(slot)];

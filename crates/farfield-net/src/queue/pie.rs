@@ -176,6 +176,11 @@ impl Control {
         self.accu_prob = 0.0;
     }
 
+    /// True if the control of an empty queue behaves as a new one.
+    pub fn remembers_nothing(&self) -> bool {
+        self.is_at_rest() && self.accu_prob == 0.0
+    }
+
     /// `drop_early`, with the spread of section 5.4.
     fn drop_early(&mut self, bytes: u64, parameters: &Parameters, rng: &mut Stream) -> bool {
         let half = Duration::from_ns(parameters.target.as_ns() / 2);

@@ -9,11 +9,12 @@
 //! queue = { discipline = "pie", target = "15ms", update = "15ms", burst = "150ms", limit = "1000 packets" }
 //! queue = { discipline = "codel", target = "5ms", interval = "100ms", limit = "1MiB" }
 //! queue = { discipline = "fq-codel", limit = "10240 packets", quantum = 1514, queues = 1024, ecn = true }
+//! queue = { discipline = "fq-pie", target = "15ms", limit = "10240 packets", quantum = 1514, queues = 1024 }
 //! ```
 //!
 //! A discipline by its name alone, such as `queue = "fq-codel"`, has the defaults of its keys.
 
-use super::{Discipline, Limit, LimitError, codel, fq_codel, pie, red};
+use super::{Discipline, Limit, LimitError, codel, fq_codel, fq_pie, pie, red};
 use crate::mtu::Mtu;
 use farfield_base::{Duration, Share, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -67,10 +68,10 @@ pub enum QueueError {
     )]
     Controller,
     /// A quantum so small that turns are many, or so large that there are hardly any.
-    #[error("`quantum` of the FQ-CoDel queue is {0}; write 256 to 1048576 bytes, such as 1514")]
+    #[error("`quantum` of the queue is {0}; write 256 to 1048576 bytes, such as 1514")]
     Quantum(u32),
     /// No queue to put a flow in.
-    #[error("`queues` of the FQ-CoDel queue is 0; write how many flows are hashed into, such as 1024")]
+    #[error("`queues` of the queue is 0; write how many flows are hashed into, such as 1024")]
     Queues,
 }
 
@@ -137,6 +138,28 @@ enum QueueKeys {
         #[serde(default = "thousand_queues")]
         queues: u16,
         #[serde(default = "marks")]
+        ecn: bool,
+    },
+    #[serde(rename = "fq-pie")]
+    FqPie {
+        #[serde(default = "ten_thousand_packets")]
+        limit: Limit,
+        #[serde(default = "fifteen_ms")]
+        target: Duration,
+        #[serde(default = "fifteen_ms")]
+        update: Duration,
+        #[serde(default = "burst")]
+        burst: Duration,
+        #[serde(default = "eighth")]
+        alpha: f64,
+        #[serde(default = "five_fourths")]
+        beta: f64,
+        /// Bytes; the largest packet of the link if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quantum: Option<u32>,
+        #[serde(default = "thousand_queues")]
+        queues: u16,
+        #[serde(default, skip_serializing_if = "is_false")]
         ecn: bool,
     },
 }
@@ -207,12 +230,12 @@ fn hundred_ms() -> Duration {
     Duration::from_ms(100)
 }
 
-/// The value of RFC 8290, section 5.2.3.
+/// The value of RFC 8290, section 5.2.3, and of Linux for `fq_pie`.
 fn ten_thousand_packets() -> Limit {
     Limit::Packets(10_240)
 }
 
-/// The value of RFC 8290, section 5.2.5.
+/// The value of RFC 8290, section 5.2.5, and of Linux for `fq_pie`.
 fn thousand_queues() -> u16 {
     1024
 }
@@ -242,6 +265,20 @@ impl QueueKeys {
             quantum: None,
             queues: thousand_queues(),
             ecn: marks(),
+        }
+    }
+
+    fn fq_pie() -> QueueKeys {
+        QueueKeys::FqPie {
+            limit: ten_thousand_packets(),
+            target: fifteen_ms(),
+            update: fifteen_ms(),
+            burst: burst(),
+            alpha: eighth(),
+            beta: five_fourths(),
+            quantum: None,
+            queues: thousand_queues(),
+            ecn: false,
         }
     }
 }
@@ -296,6 +333,12 @@ impl QueueSpec {
                 let quantum = quantum.unwrap_or(u32::try_from(max_packet).unwrap_or(u32::MAX));
                 Discipline::FqCodel(fq_codel::Parameters { codel, quantum, queues })
             }
+            QueueKeys::FqPie { limit, target, update, burst, alpha, beta, quantum, queues, ecn } => {
+                let mean_packet = max_packet;
+                let pie = pie::Parameters { limit, target, update, burst, alpha, beta, mean_packet, ecn };
+                let quantum = quantum.unwrap_or(u32::try_from(max_packet).unwrap_or(u32::MAX));
+                Discipline::FqPie(fq_pie::Parameters { pie, quantum, queues })
+            }
         }
     }
 }
@@ -311,6 +354,7 @@ impl TryFrom<QueueKeys> for QueueSpec {
     type Error = QueueError;
 
     fn try_from(written: QueueKeys) -> Result<QueueSpec, QueueError> {
+        let is_above = |weight: f64| weight > 0.0 && weight.is_finite();
         match written {
             QueueKeys::Red { limit, min, max, probability, weight, mean_packet, .. } => {
                 if !(0.0 <= min && min < max && max <= limit.count() as f64) {
@@ -326,21 +370,26 @@ impl TryFrom<QueueKeys> for QueueSpec {
                     return Err(QueueError::MeanPacket);
                 }
             }
-            QueueKeys::Pie { target, update, alpha, beta, .. } => {
-                let is_above = |weight: f64| weight > 0.0 && weight.is_finite();
-                if target.is_zero() || update.is_zero() || !is_above(alpha) || !is_above(beta) {
-                    return Err(QueueError::Controller);
-                }
+            QueueKeys::Pie { target, update, alpha, beta, .. }
+            | QueueKeys::FqPie { target, update, alpha, beta, .. }
+                if target.is_zero() || update.is_zero() || !is_above(alpha) || !is_above(beta) =>
+            {
+                return Err(QueueError::Controller);
             }
             QueueKeys::Codel { target, interval, .. } | QueueKeys::FqCodel { target, interval, .. }
                 if target.is_zero() || target >= interval =>
             {
                 return Err(QueueError::Times { target, interval });
             }
-            QueueKeys::FqCodel { quantum: Some(quantum), .. } if !QUANTA.contains(&quantum) => {
+            QueueKeys::FqCodel { quantum: Some(quantum), .. }
+            | QueueKeys::FqPie { quantum: Some(quantum), .. }
+                if !QUANTA.contains(&quantum) =>
+            {
                 return Err(QueueError::Quantum(quantum));
             }
-            QueueKeys::FqCodel { queues: 0, .. } => return Err(QueueError::Queues),
+            QueueKeys::FqCodel { queues: 0, .. } | QueueKeys::FqPie { queues: 0, .. } => {
+                return Err(QueueError::Queues);
+            }
             _ => {}
         }
         Ok(QueueSpec(written))
@@ -356,6 +405,7 @@ impl FromStr for QueueSpec {
             "pie" => Ok(QueueSpec(QueueKeys::pie())),
             "codel" => Ok(QueueSpec(QueueKeys::codel())),
             "fq-codel" => Ok(QueueSpec(QueueKeys::fq_codel())),
+            "fq-pie" => Ok(QueueSpec(QueueKeys::fq_pie())),
             limit => Ok(QueueSpec::drop_tail(limit.parse()?)),
         }
     }
@@ -399,14 +449,16 @@ mod tests {
         toml::from_str(text).map(|link: Link| link.queue).map_err(|error| error.to_string())
     }
 
+    #[track_caller]
+    fn check(text: &str, discipline: Discipline) {
+        let queue = read(text).unwrap();
+        assert_eq!(queue.discipline(Mtu::ETHERNET, 20), discipline, "{text}");
+        let written = toml::to_string(&Link { queue }).unwrap();
+        assert_eq!(read(&written), Ok(queue), "{written}");
+    }
+
     #[test]
     fn all_spellings_mean_what_they_say() {
-        let check = |text: &str, discipline| {
-            let queue = read(text).unwrap();
-            assert_eq!(queue.discipline(Mtu::ETHERNET, 20), discipline, "{text}");
-            let written = toml::to_string(&Link { queue }).unwrap();
-            assert_eq!(read(&written), Ok(queue), "{written}");
-        };
         check("queue = 'unlimited'", Discipline::Unlimited);
         check("queue = '2KiB'", Discipline::DropTail(Limit::Bytes(2048)));
         check("queue = 3000", Discipline::DropTail(Limit::Bytes(3000)));
@@ -472,6 +524,32 @@ mod tests {
         );
     }
 
+    /// The keys of PIE with its values, and those of flows with FQ-CoDel's; marks are off, as in Linux.
+    #[test]
+    fn flows_under_pie_have_the_keys_of_both() {
+        let Discipline::Pie(pie) = read("queue = 'pie'").unwrap().discipline(Mtu::ETHERNET, 20) else {
+            panic!("a queue under PIE")
+        };
+        let all = fq_pie::Parameters {
+            pie: pie::Parameters { limit: Limit::Packets(10_240), ..pie },
+            quantum: 1520,
+            queues: 1024,
+        };
+        check("queue = 'fq-pie'", Discipline::FqPie(all));
+        check("queue = { discipline = 'fq-pie' }", Discipline::FqPie(all));
+        let target = Duration::from_ms(5);
+        let small = fq_pie::Parameters {
+            pie: pie::Parameters { limit: Limit::Bytes(2048), target, ecn: true, ..pie },
+            quantum: 300,
+            queues: 8,
+        };
+        let limits = "limit = '2KiB', quantum = 300, queues = 8";
+        check(
+            &format!("queue = {{ discipline = 'fq-pie', target = '5ms', ecn = true, {limits} }}"),
+            Discipline::FqPie(small),
+        );
+    }
+
     #[test]
     fn what_cannot_be_meant_says_what_would() {
         let refuse = |text: &str, hint: &str| {
@@ -485,6 +563,9 @@ mod tests {
         refuse("queue = { discipline = 'fq-codel', target = '200ms' }", "interval");
         refuse("queue = { discipline = 'fq-codel', quantum = 0 }", "1514");
         refuse("queue = { discipline = 'fq-codel', queues = 0 }", "1024");
+        refuse("queue = { discipline = 'fq-pie', alpha = 0 }", "above 0");
+        refuse("queue = { discipline = 'fq-pie', quantum = 0 }", "1514");
+        refuse("queue = { discipline = 'fq-pie', queues = 0 }", "1024");
         refuse("queue = 'fair-codel'", "fair-codel");
         refuse("queue = { discipline = 'red', limit = '10 packets', min = 5, max = 15 }", "within the limit");
         refuse(

@@ -3,6 +3,10 @@
 
 #![allow(dead_code, reason = "each test file uses its part of the vocabulary")]
 
+use crate::scene::{Bench, at};
+use farfield_base::Instant;
+use farfield_net::{DropCause, Fate, Packet};
+
 /// A packet that comes: the instant in nanoseconds, its bytes, and the number of its flow.
 pub type Coming = (u64, u32, u32);
 
@@ -98,4 +102,49 @@ pub fn recorded(file: &str, load: &Load) -> Vec<QueueFate> {
     };
     let lines = lines.take_while(|line| !line.starts_with("load"));
     lines.flat_map(str::split_ascii_whitespace).map(fate).collect()
+}
+
+/// Offers packets to the link, polling as often as `polls` says: what became of each.
+/// Those of flows with odd numbers may be marked.
+pub fn play(
+    bench: &mut Bench,
+    ns_per_byte: u64,
+    packets: &[Coming],
+    hash: impl Fn(u32) -> u32,
+    polls: impl Fn(usize) -> bool,
+) -> Vec<QueueFate> {
+    let mut fates = vec![None; packets.len()];
+    let mut settle = |key: u64, fate: Fate| {
+        let (came, bytes, _) = packets[key as usize];
+        let waited = |at: Instant| at.as_ns() - came - u64::from(bytes) * ns_per_byte;
+        let fate = match fate {
+            Fate::Delivered(delivery) if delivery.first.marked => {
+                QueueFate::Marked(waited(delivery.first.at))
+            }
+            Fate::Delivered(delivery) => QueueFate::Left(waited(delivery.first.at)),
+            Fate::Dropped(DropCause::Delayed | DropCause::Early) => QueueFate::Dropped,
+            Fate::Dropped(DropCause::QueueFull) => QueueFate::Full,
+            other => panic!("{other:?} is no fate here"),
+        };
+        assert_eq!(fates[key as usize].replace(fate), None, "a packet has one fate");
+    };
+    for (number, &(now, bytes, flow)) in packets.iter().enumerate() {
+        if polls(number) {
+            while let Some(due) = bench.link.next_fate_at().filter(|due| due.as_ns() <= now) {
+                while let Some((key, fate)) = bench.link.poll(due, &mut bench.rng) {
+                    settle(key, fate);
+                }
+            }
+        }
+        let packet = Packet::new(bytes, number as u64).of_flow(hash(flow)).able_to_be_marked(flow % 2 == 1);
+        match bench.link.offer(at(now), packet, &mut bench.rng) {
+            Fate::Waits => {}
+            fate => settle(number as u64, fate),
+        }
+    }
+    while let Some((key, fate)) = bench.link.poll(Instant::MAX, &mut bench.rng) {
+        settle(key, fate);
+    }
+    assert_eq!(bench.link.next_fate_at(), None, "nothing is left behind");
+    fates.into_iter().map(|fate| fate.expect("every packet has a fate")).collect()
 }
