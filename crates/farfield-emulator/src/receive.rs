@@ -90,6 +90,9 @@ impl ClientSide {
                 self.receive_tcp(client, Some(packet), &tcp);
             }
             Ok(Transport::Fragment(_)) => {
+                // What a queue marked says so in the packet, and in its bytes only once they are written.
+                let marked = (packet.ecn != ip.ecn()).then(|| packet.to_bytes());
+                let bytes = marked.as_deref().unwrap_or(bytes);
                 if let Ok(Reassembled::Whole(whole)) =
                     self.hosts.reassembler.handle_fragment(self.transit.now, bytes)
                 {

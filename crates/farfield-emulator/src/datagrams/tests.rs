@@ -362,6 +362,24 @@ fn fragments_are_put_together() {
     assert_eq!(heard, [SocketEvent::Datagram(Ecn::NotEct, data)]);
 }
 
+/// A mark that one fragment got on its way is the datagram's (RFC 3168, section 5.3).
+#[test]
+fn a_mark_on_a_fragment_is_the_datagrams() {
+    let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &[]), 1);
+    stage.send(at(1), 0, Ecn::Ect0, 100, 100);
+    stage.play(|packet| {
+        let mut back = echo(packet).pop().expect("a datagram");
+        back.whole = false;
+        let mut pieces = Vec::new();
+        icmp::fragments(&back, 100, |piece| pieces.push(piece));
+        assert_eq!(pieces.len(), 2);
+        pieces[1].mark();
+        pieces
+    });
+    let heard: Vec<_> = stage.heard_by(0).into_iter().map(|(_, heard)| heard).collect();
+    assert_eq!(heard, [SocketEvent::Datagram(Ecn::Ce, (0..100).collect())]);
+}
+
 /// A capture changes nothing, and shows each datagram at the client and at the gateway.
 #[test]
 fn captures_show_datagrams() {
