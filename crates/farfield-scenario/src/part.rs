@@ -95,6 +95,7 @@ impl NetworkSpec {
     fn check_apart(&self) -> Result<(), Mistake> {
         let shared = [
             ("network.shared", self.shared.is_some()),
+            ("network.backbone", self.backbone.is_some()),
             ("network.topology", self.topology.is_some()),
             ("network.cross-traffic", !self.cross_traffic.is_empty()),
         ];
@@ -105,6 +106,31 @@ impl NetworkSpec {
                                 give clients links of their own (`network.class`), or make the run whole";
                 Err(Mistake::at(key, sentence))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_text;
+    use crate::overlay::Overlay;
+
+    /// Each part would have all of such a link to itself.
+    #[test]
+    fn links_of_several_parts_are_refused() {
+        let read = |part: &str, network: &str| {
+            let text = format!(
+                "plane = 'simulated'\nload = {{ model = 'closed', users = 4 }}\nrun.part = '{part}'\n{network}\n"
+            );
+            from_text(&text, None, &Overlay::default()).map(|_| ()).map_err(|error| error.to_string())
+        };
+        for (key, network) in [
+            ("network.shared", "[network.shared]\nrtt = '2ms'"),
+            ("network.backbone", "[network.backbone]\nsubnets = 2\nhosts = 2"),
+        ] {
+            assert_eq!(read("1/1", network), Ok(()), "{key}");
+            let sentence = read("1/2", network).expect_err(key);
+            assert!(sentence.contains(key) && sentence.contains("to itself"), "{sentence}");
         }
     }
 }
