@@ -200,7 +200,8 @@ pub(crate) fn describe_network(stats: &mut EngineStats, run: &Run) {
         stats.bits_per_second = flow.traffic.rate.as_bits();
         stats.packet_bytes = flow.traffic.packet_bytes.into();
     }
-    links::describe(&mut network.topology, laid_out);
+    let end = Instant::ZERO + stats.ended.unwrap_or_default();
+    links::describe(&mut network.topology, laid_out, end);
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &run.plane else { return };

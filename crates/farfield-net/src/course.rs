@@ -228,6 +228,18 @@ impl RateCourse {
     pub fn most_bits(&self) -> u64 {
         self.course.range().1
     }
+
+    /// The mean rate from the start until `end`, in bits a second; the first rate if that is the start.
+    pub fn mean_bits(&self, end: Instant) -> f64 {
+        let ns = end.as_ns();
+        if ns == 0 {
+            return self.at(end).as_bits() as f64;
+        }
+        let place = self.course.pieces.partition_point(|piece| piece.from_ns <= ns).saturating_sub(1);
+        let piece = &self.course.pieces[place];
+        let twice_the_work = self.work[place] + piece.work(ns - piece.from_ns);
+        twice_the_work as f64 / (2.0 * ns as f64)
+    }
 }
 
 /// A transmitter whose rate changes.

@@ -34,6 +34,14 @@ impl Speed {
             Speed::Trace(trace) => Some(trace.mean_bits()),
         }
     }
+
+    /// Bits a second on average from the start until `end`, of a trace in the long run; `None` without a limit.
+    pub fn mean_bits_until(&self, end: Instant) -> Option<f64> {
+        match self {
+            Speed::Course(course) => Some(course.mean_bits(end)),
+            Speed::Unlimited | Speed::Rate(_) | Speed::Trace(_) => self.mean_bits(),
+        }
+    }
 }
 
 /// One packet's time at the transmitter.

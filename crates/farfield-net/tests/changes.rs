@@ -174,6 +174,15 @@ fn a_frozen_link_is_the_link_as_it_is_then() {
     assert_eq!(model.propagation_most(), Duration::from_ms(40));
 }
 
+/// 12 Mbit/s for a second, within another down to 6, and 6 from then on.
+#[test]
+fn a_rate_that_changes_has_a_mean() {
+    let model = link().changing(&[change(1000, 1000, "rate = '6Mbit'")]).unwrap();
+    let means = [0, 1000, 2000, 4000].map(|end| model.speed().mean_bits_until(ms(end)));
+    assert_eq!(means, [12e6, 12e6, 10.5e6, 8.25e6].map(Some));
+    assert_eq!(link().speed().mean_bits_until(ms(4000)), Some(12e6), "one that does not is its rate");
+}
+
 #[test]
 fn what_cannot_change_so_is_refused() {
     let refuse = |model: LinkModel, changes: &[LinkChange], key: &str, fault: ChangeFault| {

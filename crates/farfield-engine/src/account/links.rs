@@ -1,7 +1,7 @@
 //! Links that clients share in the statistics of a run: which nodes they join, and what is at their ends.
 
 use crate::plane::EmulatedNetwork;
-use farfield_base::Merge;
+use farfield_base::{Instant, Merge};
 use farfield_emulator::{LinkCounts, RoutePlan};
 use farfield_measure::engine_stats::{AttachedStats, LinkStats, TopologyStats};
 use farfield_net::LinkName;
@@ -28,13 +28,13 @@ pub(super) fn add(all: &mut Vec<LinkStats>, part: &[LinkCounts]) {
     }
 }
 
-/// Names the links and what is at their ends.
-pub(super) fn describe(topology: &mut TopologyStats, network: &EmulatedNetwork) {
+/// Names the links and what is at their ends, and says what they could carry until the run ended at `end`.
+pub(super) fn describe(topology: &mut TopologyStats, network: &EmulatedNetwork, end: Instant) {
     let of_plan = network.links.iter().zip(&network.plan.shared);
     for (link, (name, model)) in topology.links.iter_mut().zip(of_plan) {
         let (from, to) = ends(name);
         (link.from, link.to) = (from.to_owned(), to.to_owned());
-        link.bits_per_second = model.speed().mean_bits();
+        link.bits_per_second = model.speed().mean_bits_until(end);
         link.delay_ns = model.propagation().as_ns();
         link.bytes += link.packets * u64::from(model.overhead_bytes());
     }

@@ -1,4 +1,5 @@
-//! Conditions that change while a run goes on, in virtual time: what results say of an outage.
+//! Conditions that change while a run goes on, in virtual time: what results say of an outage, and of the
+//! load of a link.
 
 use crate::common::Place;
 
@@ -24,4 +25,24 @@ fn an_outage_is_the_networks() {
     // Nothing comes through either, but for another reason, which nobody asked to be an outage.
     let late = run("rtt = '3s'");
     assert!(late.contains("nothing came from the server between second 5."), "{late}");
+}
+
+/// The load of a link whose rate changes is what it carried over what it could carry: a second and a tenth of
+/// 1 Mbit/s, and as long of 4.
+#[test]
+fn the_load_of_a_link_that_changes_is_of_what_it_could_carry() {
+    let place = Place::new();
+    let scenario = "plane = 'simulated'\nrun = { duration = '2s', warm-up = '200ms', drain = '0s' }\n\
+        load = { model = 'open', arrivals = '60/s' }\n\
+        [network]\nrtt = '20ms'\nshared = { up = { rate = '9Mbit' }, down = { rate = '1Mbit' } }\n\
+        [[network.change]]\nat = '1100ms'\nlink = 'shared.down'\nset = { rate = '4Mbit' }\n";
+    place.write("s.toml", scenario);
+    place.farfield("run s.toml -q -o run").exits(0);
+    let text = std::fs::read_to_string(place.path("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let links = summary["network"]["topology"]["links"].as_array().expect("links");
+    let down = links.iter().find(|link| link["to"] == "clients").expect("a link towards clients");
+    let number = |key: &str| down[key].as_f64().expect("a number");
+    assert!((number("load") - number("bytes") * 8.0 / 5.5e6).abs() < 0.005, "{down}");
+    assert!(number("load") > 0.1 && (number("bits_per_second") / 2.5e6 - 1.0).abs() < 0.02, "{down}");
 }
