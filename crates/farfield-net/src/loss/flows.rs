@@ -2,18 +2,26 @@
 //! packet: links that clients share, and packets of hosts whose connections are not farfield's.
 //!
 //! A flow is known by its hash, which its packets bring. All begin good; those that are bad are remembered,
-//! one that ends while it is bad too, so that memory follows the bursts that were the last of their flows.
+//! one that ends while it is bad too. Of more than there is room for, the one that has been bad for longest,
+//! which is one that has ended, is forgotten.
 
 use super::Memory;
 use farfield_base::random::Stream;
 use rand_core::Rng;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+/// Flows that are remembered as bad at most.
+const BAD_MOST: usize = 1 << 18;
 
 /// The flows of a link that are bad, and the key of their hashes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlowMemories {
     key: Option<u64>,
-    bad: BTreeSet<u32>,
+    /// Flows that are bad, with the number of the turn in which they became so.
+    bad: BTreeMap<u32, u64>,
+    /// The same by their turns.
+    turns: BTreeMap<u64, u32>,
+    turn: u64,
 }
 
 impl FlowMemories {
@@ -24,15 +32,54 @@ impl FlowMemories {
 
     /// Lends the memory of a flow to `work`.
     pub fn lend<R>(&mut self, flow: u32, work: impl FnOnce(&mut Memory) -> R) -> R {
-        let before = if self.bad.contains(&flow) { Memory::Bad } else { Memory::Good };
+        let before = if self.bad.contains_key(&flow) { Memory::Bad } else { Memory::Good };
         let mut memory = before;
         let result = work(&mut memory);
         if memory != before {
             match memory {
-                Memory::Good => self.bad.remove(&flow),
-                Memory::Bad => self.bad.insert(flow),
-            };
+                Memory::Good => self.forget(flow),
+                Memory::Bad => self.remember(flow),
+            }
         }
         result
+    }
+
+    fn remember(&mut self, flow: u32) {
+        self.turn += 1;
+        self.bad.insert(flow, self.turn);
+        self.turns.insert(self.turn, flow);
+        if self.bad.len() > BAD_MOST
+            && let Some((_, oldest)) = self.turns.pop_first()
+        {
+            self.bad.remove(&oldest);
+        }
+    }
+
+    fn forget(&mut self, flow: u32) {
+        if let Some(turn) = self.bad.remove(&flow) {
+            self.turns.remove(&turn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_that_are_bad_for_longest_make_room() {
+        let mut flows = FlowMemories::default();
+        let turn = |flows: &mut FlowMemories, flow, to| flows.lend(flow, |memory| *memory = to);
+        let of = |flows: &mut FlowMemories, flow| flows.lend(flow, |memory| *memory);
+        // Another is good again, and the first becomes bad once more: the second is the oldest then.
+        [0, 1, 2].into_iter().for_each(|flow| turn(&mut flows, flow, Memory::Bad));
+        [0, 2].into_iter().for_each(|flow| turn(&mut flows, flow, Memory::Good));
+        turn(&mut flows, 0, Memory::Bad);
+        assert_eq!([0, 1, 2].map(|flow| of(&mut flows, flow)), [Memory::Bad, Memory::Bad, Memory::Good]);
+        for flow in 0..BAD_MOST as u32 - 1 {
+            turn(&mut flows, 10 + flow, Memory::Bad);
+        }
+        assert_eq!([0, 1, 10].map(|flow| of(&mut flows, flow)), [Memory::Bad, Memory::Good, Memory::Bad]);
+        assert_eq!((flows.bad.len(), flows.turns.len()), (BAD_MOST, BAD_MOST));
     }
 }
