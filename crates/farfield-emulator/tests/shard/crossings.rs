@@ -147,7 +147,7 @@ fn a_shared_bottleneck() {
 /// either side.
 #[test]
 fn links_without_delay_and_queues_that_tell_later() {
-    for queue in ["'codel'", "'fq-codel'"] {
+    for queue in ["'codel'", "'fq-codel'", "'fq-pie'"] {
         let mut scene = visitors();
         scene.shared = vec![
             link(&format!("delay = '0ms'\nrate = '80Mbit'\nqueue = {queue}")),
