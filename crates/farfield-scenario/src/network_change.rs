@@ -148,13 +148,16 @@ impl Changes {
             let [to, back] = [words::new_values(own, spec), words::values_before(own, spec)];
             for LinkChange { at, over, back_at, .. } in &moments {
                 let mut mark = |at: Instant, words: String| marks.entry(at).or_default().push(words);
-                let begins = if over.is_zero() { "" } else { " begins" };
-                mark(*at, format!("{to}{begins}"));
-                if !over.is_zero() {
-                    mark(*at + *over, format!("{to} reached"));
-                }
+                let mut mark_both_ends = |at: Instant, words: &str| match over.is_zero() {
+                    true => mark(at, words.to_owned()),
+                    false => {
+                        mark(at, format!("{words} begins"));
+                        mark(at + *over, format!("{words} reached"));
+                    }
+                };
+                mark_both_ends(*at, &to);
                 if let Some(at) = back_at {
-                    mark(*at, back.clone());
+                    mark_both_ends(*at, &back);
                 }
             }
             for (target, own_key, to) in parts {

@@ -80,6 +80,20 @@ fn parts_of_a_run_say_what_begins() {
     assert_eq!(courses(text).into_iter().map(|(_, course)| course).collect::<Vec<_>>(), expected);
 }
 
+/// A ramp is a part by itself, there and back.
+#[test]
+fn ramps_are_parts_of_their_own() {
+    let text = "[[network.change]]\nat = '5s'\nover = '2s'\nfor = '4s'\nrtt = '90ms'\n";
+    let expected = [
+        "as at first",
+        "clients: rtt 90ms begins",
+        "clients: rtt 90ms reached",
+        "clients: rtt as before begins",
+        "clients: rtt as before reached",
+    ];
+    assert_eq!(courses(text).into_iter().map(|(_, course)| course).collect::<Vec<_>>(), expected);
+}
+
 /// 42 of 60 changes begin in the last part; those of the warm-up, of 1 s, take no part's place.
 #[test]
 fn the_last_of_many_parts_says_that_it_is_several() {
