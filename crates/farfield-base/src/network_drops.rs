@@ -12,7 +12,7 @@ crate::mergeable! {
         pub lost: u64,
         /// Found a queue full.
         pub queue_full: u64,
-        /// Dropped early by RED or PIE.
+        /// Dropped early by RED, PIE or FQ-PIE.
         pub early: u64,
         /// Dropped by CoDel or FQ-CoDel for their delay.
         pub delayed: u64,

@@ -786,7 +786,7 @@ class NetworkDrops:
     """Dropped by CoDel or FQ-CoDel for their delay."""
 
     early: int
-    """Dropped early by RED or PIE."""
+    """Dropped early by RED, PIE or FQ-PIE."""
 
     expired: int
     """Ran out of hops."""
