@@ -109,6 +109,29 @@ fn an_outage_loses_everything_and_then_nothing() {
     assert_eq!(lost, (100..120).map(|nth| nth * 10).collect::<Vec<_>>());
 }
 
+/// Times in which everything is lost: from the start, from the end of a ramp until the next begins, and for
+/// good. Those of a change that follows at once are one.
+#[test]
+fn total_losses_are_known() {
+    let lossy = |share: &str| format!("loss = '{share}'");
+    let all = lossy("100%");
+    let spec: farfield_net::LinkSpec = toml::from_str(&all).unwrap();
+    let model = spec.resolve(|never| match *never {}, &mut |_| unreachable!("no trace")).unwrap();
+    let changes = [
+        change(1000, 0, "loss = 'none'"),
+        back(9000, change(3000, 2000, &all)),
+        change(20_000, 0, &all),
+        change(30_000, 0, "corrupt = '1%'"),
+        change(40_000, 0, &lossy("99%")),
+        change(50_000, 0, &all),
+    ];
+    let spans = model.changing(&changes).unwrap().total_losses();
+    let expected =
+        [(ms(0), ms(1000)), (ms(5000), ms(9000)), (ms(20_000), ms(40_000)), (ms(50_000), Instant::MAX)];
+    assert_eq!(spans, expected);
+    assert!(model.total_losses().is_empty(), "nothing changes");
+}
+
 /// The share lost in each second of a ramp from 0 to 50 % within 10 s, over 40,000 packets each.
 #[test]
 fn a_ramp_of_loss_rises_along_a_line() {

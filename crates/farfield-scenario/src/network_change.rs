@@ -11,7 +11,7 @@ mod words;
 use crate::mistake::Mistake;
 use crate::network::NetworkSpec;
 use crate::run::RunSpec;
-use farfield_base::{Duration, Instant, Window};
+use farfield_base::{Duration, Instant, StageSpan, Window};
 use farfield_emulator::layout::Layout;
 use farfield_net::course::{PIECES_MOST, RAMP_MOST};
 use farfield_net::{LinkChange, LinkChangeSpec, LinkModel, LinkName, Topology};
@@ -109,7 +109,7 @@ struct PlannedChange {
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     targets: BTreeMap<Target, Vec<PlannedChange>>,
-    parts: PartsOfRun,
+    conditions: Vec<StageSpan>,
 }
 
 /// The end of a network's time.
@@ -175,14 +175,8 @@ impl Changes {
                 return Err(Mistake::at(own[0].key.clone(), sentence));
             }
         }
-        let conditions = parts_of_run::conditions(&marks, measured_from, end);
-        changes.parts = PartsOfRun { conditions, outages: outages::outages(&changes.targets, spec) };
+        changes.conditions = parts_of_run::conditions(&marks, measured_from, end);
         Ok(changes)
-    }
-
-    /// The parts of the run between changes, and its outages; none without changes.
-    pub fn parts(&self) -> &PartsOfRun {
-        &self.parts
     }
 
     /// Puts changes on the links of a topology.
@@ -210,11 +204,12 @@ impl Changes {
         Ok(())
     }
 
-    /// Puts changes on the links of classes, of servers, and of all clients.
+    /// Puts changes on the links of classes, of servers, and of all clients. Returns the parts of the run
+    /// between changes, and its outages; none without changes.
     ///
     /// # Errors
     /// If a link is not there, or cannot change so.
-    pub fn put_on_layout(self, layout: &mut Layout) -> Result<(), Mistake> {
+    pub fn put_on_layout(self, layout: &mut Layout) -> Result<PartsOfRun, Mistake> {
         for (target, own) in self.targets {
             let network = &mut layout.network;
             let model = match &target {
@@ -251,7 +246,7 @@ impl Changes {
             *model = changing(model, &own)?;
         }
         layout.measure_round_trips();
-        Ok(())
+        Ok(PartsOfRun { conditions: self.conditions, outages: outages::outages(&layout.network) })
     }
 }
 

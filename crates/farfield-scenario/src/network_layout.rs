@@ -62,8 +62,7 @@ impl<'a, 'l> LayoutBuilder<'a, 'l> {
         servers::assign(&mut layout, self.spec)?;
         layout.network.others.of_hosts = self.scenario.servers_of_hosts();
         cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
-        let parts = self.changes.parts().clone();
-        self.changes.put_on_layout(&mut layout)?;
+        let parts = self.changes.put_on_layout(&mut layout)?;
         Ok((layout, parts))
     }
 

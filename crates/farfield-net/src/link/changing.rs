@@ -208,6 +208,26 @@ impl LinkModel {
         self.epochs.is_some() || self.delay.course.is_some() || matches!(self.speed, Speed::Course(_))
     }
 
+    /// The times in which the link loses every packet, of one whose losses or queue change: in order, and none
+    /// touching another.
+    pub fn total_losses(&self) -> Vec<(Instant, Instant)> {
+        let Some(epochs) = &self.epochs else { return Vec::new() };
+        let later = epochs.0.iter().map(|(at, model)| (*at, model.loss));
+        let begins = std::iter::once((Instant::ZERO, self.loss)).chain(later);
+        let ends = epochs.0.iter().map(|(at, _)| *at).chain([Instant::MAX]);
+        let mut spans: Vec<(Instant, Instant)> = Vec::new();
+        for ((from, loss), to) in begins.zip(ends) {
+            // The end of a ramp is an epoch of its own.
+            let is_total = !matches!(loss, Loss::Ramp(_)) && loss.loss_rate() >= 1.0;
+            match spans.last_mut() {
+                _ if !is_total || from == to => {}
+                Some((_, end)) if *end == from => *end = to,
+                _ => spans.push((from, to)),
+            }
+        }
+        spans
+    }
+
     /// True if packets may arrive twice, at any instant.
     pub(crate) fn ever_duplicates(&self) -> bool {
         let later = self.epochs.iter().flat_map(|epochs| &epochs.0);

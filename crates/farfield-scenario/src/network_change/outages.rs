@@ -1,43 +1,38 @@
-//! The times in which changes let nothing through: those in which a server may be silent for no fault of its
-//! own.
+//! The times in which changes let nothing through, whichever client it is for: those in which servers may be
+//! silent for no fault of their own.
 
-use super::{PlannedChange, Target};
-use crate::network::NetworkSpec;
 use farfield_base::Instant;
-use farfield_net::LinkChange;
-use farfield_net::loss::LossSpec;
-use std::collections::BTreeMap;
+use farfield_emulator::NetworkPlan;
+use farfield_net::LinkModel;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 type Span = (Instant, Instant);
 
-/// The times in which a link loses everything: one that has a name, or those of all classes that have
-/// clients of their own. A class that is cut off while others are not leaves the server to be heard.
-pub(super) fn outages(targets: &BTreeMap<Target, Vec<PlannedChange>>, spec: &NetworkSpec) -> Vec<Span> {
-    let mut of_links = Vec::new();
-    let mut of_classes: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
-    for (target, own) in targets {
-        match target {
-            Target::Class { class, .. } => of_classes.entry(*class).or_default().extend(losing_all(own)),
-            Target::Link(_) => of_links.extend(losing_all(own)),
-        }
-    }
-    let has_clients = |class: &usize| spec.class.get(*class).is_none_or(|class| class.share > 0.0);
-    let classes = (0..spec.class.len().max(1)).filter(has_clients);
-    let of_class = |class| merged(of_classes.remove(&class).unwrap_or_default());
-    of_links.extend(classes.map(of_class).reduce(|one, other| in_both(&one, &other)).unwrap_or_default());
-    merged(of_links)
-}
-
-/// The times in which these links lose everything, in order.
-fn losing_all(own: &[PlannedChange]) -> Vec<Span> {
-    let losses: Vec<(&LinkChange, LossSpec)> =
-        own.iter().filter_map(|own| Some((&own.change, own.change.to.loss?))).collect();
-    let next = losses.iter().skip(1).map(|(change, _)| change.at).chain([Instant::MAX]);
-    let span = |((change, loss), next): (&(&LinkChange, LossSpec), Instant)| {
-        let is_all = loss.loss().loss_rate() >= 1.0;
-        is_all.then(|| (change.at + change.over, change.back_at.unwrap_or(next)))
+/// The times in which every client is cut off, since a link on its way to its server or back loses
+/// everything. While others are not, a server is to be heard.
+pub(super) fn outages(network: &NetworkPlan) -> Vec<Span> {
+    let of_links = |links: &mut dyn Iterator<Item = &Arc<LinkModel>>| -> Vec<Span> {
+        links.flat_map(|link| link.total_losses()).collect()
     };
-    losses.iter().zip(next).filter_map(span).collect()
+    let of_shared: Vec<Vec<Span>> =
+        network.shared.iter().map(|link| of_links(&mut std::iter::once(link))).collect();
+    let of_classes: Vec<Vec<Span>> =
+        network.classes.iter().map(|class| of_links(&mut class.up.iter().chain(&class.down))).collect();
+    if of_shared.iter().chain(&of_classes).all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let acting = &network.clients[..network.acting()];
+    let kinds: BTreeSet<(u16, u32)> = acting.iter().map(|client| (client.class, client.route)).collect();
+    let of_kind = |(class, route): (u16, u32)| {
+        let mut spans = of_classes[usize::from(class)].clone();
+        let route = &network.routes[route as usize];
+        for link in route.up.iter().chain(&route.down).filter_map(|hop| hop.link) {
+            spans.extend(&of_shared[link.index()]);
+        }
+        merged(spans)
+    };
+    kinds.into_iter().map(of_kind).reduce(|one, other| in_both(&one, &other)).unwrap_or_default()
 }
 
 /// The times of any of `spans`, in order and none touching another.

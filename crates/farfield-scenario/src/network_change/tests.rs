@@ -135,6 +135,20 @@ fn outages_are_known() {
     assert_eq!(outages(&both), [[10, 14]]);
     let shared = out(20, 1, "link = 'shared.up'\nset");
     assert_eq!(outages(&format!("{CLASSES}{shared}")), [[20, 21]]);
+    let late = "[[network.class]]\nname = 'late'\nup = { delay = '9ms', loss = '100%' }\ndown = {}\n\
+                [[network.change]]\nat = '3s'\nup = { loss = 'none' }\n";
+    assert_eq!(outages(late), [[0, 3]], "a link that is not there at first");
+    // Of two clients of a topology one is cut off, or both.
+    let topology = "[network.topology]\nserver = 'www'\nhosts = ['www', 'a', 'b']\nrouters = ['core']\n\
+                    links = [{ from = 'www', to = 'core', link = { delay = '1ms' } }, \
+                    { from = 'core', to = 'a', link = { delay = '1ms' } }, \
+                    { from = 'core', to = 'b', link = { delay = '2ms' } }]\n";
+    let cut = |at: u64, from: &str, to: &str| {
+        out(at, 2, &format!("link = {{ from = '{from}', to = '{to}' }}\nset"))
+    };
+    let [one, other, all] = [cut(5, "core", "a"), cut(6, "b", "core"), cut(20, "core", "www")];
+    assert!(outages(&format!("{topology}{one}")).is_empty());
+    assert_eq!(outages(&format!("{topology}{one}{other}{all}")), [[6, 7], [20, 22]]);
 }
 
 #[test]
