@@ -161,12 +161,14 @@ impl OwnLink {
                 return OwnLink::Single(Box::new(wire));
             }
         }
-        match Compound::new(wires()) {
-            Ok(compound) => OwnLink::Compound(compound),
-            Err(_) => OwnLink::Chain(
-                wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect(),
-            ),
+        // A stage has the closure of one link.
+        let closures = models.iter().filter(|model| model.closure().is_some()).count();
+        if closures < 2
+            && let Ok(compound) = Compound::new(wires())
+        {
+            return OwnLink::Compound(compound);
         }
+        OwnLink::Chain(wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect())
     }
 
     /// Stages of the way through these links.
@@ -186,8 +188,7 @@ pub(crate) struct Lane {
     pub stages: u8,
     /// The least of their MTUs, where they are one stage.
     pub mtu: Mtu,
-    /// Times at which they take no packets, where they are one stage: the first link that ever takes none
-    /// counts.
+    /// Times at which they take no packets, where they are one stage: those of the one link that has some.
     pub closure: Option<Closure>,
     /// Losses on one of them belong to connections.
     pub lends: bool,

@@ -64,6 +64,32 @@ fn answers_are_soft_errors_on_an_open_connection() {
     }
 }
 
+/// Two links of a client's own are closed each in its time.
+#[test]
+fn each_of_a_clients_links_has_times_of_its_own() {
+    let closed = |from: u32| {
+        let to = from + 1;
+        link(&format!(
+            "delay = '1ms'\nunreachable = {{ answer = 'nothing', from = '{from}s', to = '{to}s' }}"
+        ))
+    };
+    let mut scene = Scene::at(ms(2));
+    scene.own = closed(1);
+    let mut network = scene.network();
+    network.classes[0].up.push(closed(3));
+    let up = network.addresses(ClientId::new(0));
+    let mut router = Router::new(Arc::new(network), Seed(1));
+    let mut passes = |at_ms: u64| {
+        let udp = Udp { source_port: 7, destination_port: 9, payload: b"still there?".as_slice().into() };
+        router.handle_client_packet(Instant::ZERO + ms(at_ms), Packet::udp(up, Ecn::NotEct, udp));
+        while let Some(next) = router.next_at() {
+            assert!(router.step(next, &mut ()));
+        }
+        router.poll_departure().is_some()
+    };
+    assert_eq!([500, 1_500, 2_500, 3_500, 4_500].map(&mut passes), [true, false, true, false, true]);
+}
+
 /// A real client hears the codes of each family, from the router before the link, with the packet quoted.
 #[test]
 fn routers_say_why() {
