@@ -159,6 +159,25 @@ fn a_shorter_queue_keeps_what_waits() {
     assert_eq!(offer(7), Ok(30), "one waits");
 }
 
+/// Of 14 packets at once six are taken, and five of them wait, at an average of 4.99. It begins to fall when
+/// the last leaves the queue, 5 ms later, and halves in the time of a mean packet: of 0.5 ms at first, then of
+/// 1 ms.
+#[test]
+fn reds_mean_packet_changes_with_its_queue() {
+    let red = |mean: u32| {
+        let keys = "limit = '60 packets', min = 3.999, max = 4.0, probability = '100%', weight = 0.5";
+        format!("queue = {{ discipline = 'red', {keys}, mean-packet = {mean}, gentle = false }}")
+    };
+    let spec: farfield_net::LinkSpec = toml::from_str(&format!("rate = '8Mbit'\n{}", red(500))).unwrap();
+    let model = spec.resolve(|never| match *never {}, &mut |_| unreachable!("no trace")).unwrap();
+    let mut bench = Bench::of(model.changing(&[change(1000, 0, &red(1000))]).unwrap());
+    let mut taken = |from_ms: u64| {
+        let at_once = (0..14).filter(|_| bench.offer(ms(from_ms), 1000).is_ok()).count();
+        (at_once, bench.offer(ms(from_ms) + Duration::from_us(5_250), 1000).is_ok())
+    };
+    assert_eq!([0, 2000].map(&mut taken), [(6, true), (6, false)]);
+}
+
 /// CoDel decides at departures, which lie before and behind the change.
 #[test]
 fn a_queue_that_decides_later_goes_on_across_a_change() {

@@ -144,7 +144,7 @@ enum Value {
     Queue(Discipline),
     Duplicate(Probability),
     Corrupt(Probability),
-    /// The transmission time of RED's mean packet.
+    /// The transmission time of the mean packet of RED as it was at first.
     MeanPacketTime(Duration),
 }
 
@@ -409,6 +409,17 @@ fn is_of_same_unit(one: &Discipline, other: &Discipline) -> bool {
     }
 }
 
+/// The transmission time of RED's mean packet where that of its mean packet before takes `time`.
+fn of_mean_packet(time: Duration, before: &Discipline, after: &Discipline) -> Duration {
+    match (before, after) {
+        (Discipline::Red(before), Discipline::Red(after)) => {
+            let ratio = after.mean_packet as f64 / before.mean_packet as f64;
+            Duration::from_secs_f64(time.as_secs_f64() * ratio)
+        }
+        _ => time,
+    }
+}
+
 /// The models from each instant at which a value changes on; none if no value does.
 fn epochs(model: &LinkModel, mut values: Vec<(Instant, Value)>) -> Option<Arc<Epochs>> {
     values.sort_by_key(|(at, _)| *at);
@@ -417,10 +428,15 @@ fn epochs(model: &LinkModel, mut values: Vec<(Instant, Value)>) -> Option<Arc<Ep
     for (at, value) in values {
         match value {
             Value::Loss(loss) => present.loss = loss,
-            Value::Queue(discipline) => present.discipline = discipline,
+            Value::Queue(discipline) => {
+                let time = of_mean_packet(present.mean_packet_time, &present.discipline, &discipline);
+                (present.mean_packet_time, present.discipline) = (time, discipline);
+            }
             Value::Duplicate(share) => present.duplicate = share,
             Value::Corrupt(share) => present.corrupt = share,
-            Value::MeanPacketTime(time) => present.mean_packet_time = time,
+            Value::MeanPacketTime(time) => {
+                present.mean_packet_time = of_mean_packet(time, &model.discipline, &present.discipline);
+            }
         }
         let same = epochs.last().is_some_and(|(last, _)| *last == at);
         if same {
