@@ -118,9 +118,9 @@ impl ShardLinks {
         &mut self.shared[link.index()]
     }
 
-    /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses, if
-    /// it is of a connection that lends one, which counts where they belong to connections. Links that are a
-    /// stage each have memories of their own, for one may not take another's losses for its.
+    /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses,
+    /// if it is of a connection that lends one, which counts where they belong to connections. Links that are
+    /// a stage each have memories of their own, for one may not take another's losses for its.
     #[inline]
     pub fn offer_own(
         &mut self,

@@ -252,8 +252,8 @@ impl Link {
     }
 
     /// The key with which the hashes of flows are to be made, if the link asks for them: its queue parts
-    /// flows, or its losses belong to connections. Drawn from the link's stream when it is asked for first, so
-    /// that which flows share a hash differs from seed to seed.
+    /// flows, or its losses belong to connections. Drawn from the link's stream when it is asked for first,
+    /// so that which flows share a hash differs from seed to seed.
     pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
         let of_queue = match &mut self.line {
             QueueState::Fates(fates) => fates.flow_key(rng),

@@ -2,8 +2,8 @@
 //!
 //! The memory of a model of loss between packets is a [`Memory`] of one byte. A link has one of its own;
 //! where losses are to be correlated inside a connection and independent across them, as in WASP, every
-//! connection keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)), or the link
-//! keeps one for each flow.
+//! connection keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)), or the
+//! link keeps one for each flow.
 
 mod flows;
 mod gilbert_elliott;

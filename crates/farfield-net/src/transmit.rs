@@ -35,7 +35,8 @@ impl Speed {
         }
     }
 
-    /// Bits a second on average from the start until `end`, of a trace in the long run; `None` without a limit.
+    /// Bits a second on average from the start until `end`, of a trace in the long run; `None` without a
+    /// limit.
     pub fn mean_bits_until(&self, end: Instant) -> Option<f64> {
         match self {
             Speed::Course(course) => Some(course.mean_bits(end)),

@@ -160,8 +160,8 @@ fn a_shorter_queue_keeps_what_waits() {
 }
 
 /// Of 14 packets at once six are taken, and five of them wait, at an average of 4.99. It begins to fall when
-/// the last leaves the queue, 5 ms later, and halves in the time of a mean packet: of 0.5 ms at first, then of
-/// 1 ms.
+/// the last leaves the queue, 5 ms later, and halves in the time of a mean packet: of 0.5 ms at first, then
+/// of 1 ms.
 #[test]
 fn reds_mean_packet_changes_with_its_queue() {
     let red = |mean: u32| {

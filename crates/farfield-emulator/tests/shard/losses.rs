@@ -7,8 +7,8 @@ use farfield_emulator::{ClientId, Packet, Router, Udp};
 use farfield_wire::Ecn;
 use std::sync::Arc;
 
-/// Datagrams of a program in the place of a client: its link is bad for half of the time, and so loses half of
-/// them in bursts of 20, not one in twenty as a link would that knows nothing of the packet before.
+/// Datagrams of a program in the place of a client: its link is bad for half of the time, and so loses half
+/// of them in bursts of 20, not one in twenty as a link would that knows nothing of the packet before.
 #[test]
 fn packets_of_programs_are_lost_as_those_of_users_are() {
     const SENT: u32 = 4_000;

@@ -208,8 +208,8 @@ impl LinkModel {
         self.epochs.is_some() || self.delay.course.is_some() || matches!(self.speed, Speed::Course(_))
     }
 
-    /// The times in which the link loses every packet, of one whose losses or queue change: in order, and none
-    /// touching another.
+    /// The times in which the link loses every packet, of one whose losses or queue change: in order, and
+    /// none touching another.
     pub fn total_losses(&self) -> Vec<(Instant, Instant)> {
         let Some(epochs) = &self.epochs else { return Vec::new() };
         let later = epochs.0.iter().map(|(at, model)| (*at, model.loss));

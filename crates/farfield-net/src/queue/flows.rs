@@ -1,5 +1,6 @@
-//! Flow queueing (RFC 8290, section 4): a queue for each flow, served by deficit round robin, new flows first.
-//! It is what FQ-CoDel and FQ-PIE have in common; what drops packets is each flow's own [control](FlowControl).
+//! Flow queueing (RFC 8290, section 4): a queue for each flow, served by deficit round robin, new flows
+//! first. It is what FQ-CoDel and FQ-PIE have in common; what drops packets is each flow's own
+//! [control](FlowControl).
 //!
 //! A flow's queue follows from a hash of its addresses, ports and protocol, which the caller gives with each
 //! packet; flows whose hashes fall into one queue share it. What leaves next depends on what comes until

@@ -1,5 +1,5 @@
-//! FQ-PIE: a queue under PIE (RFC 8033) for each flow, and flows take turns as those of FQ-CoDel do (RFC 8290).
-//! It is the queue of Linux's `fq_pie` and of ns-3's `FqPieQueueDisc`.
+//! FQ-PIE: a queue under PIE (RFC 8033) for each flow, and flows take turns as those of FQ-CoDel do (RFC
+//! 8290). It is the queue of Linux's `fq_pie` and of ns-3's `FqPieQueueDisc`.
 //!
 //! Each flow has a probability of its own, by the delay of its own packets and the bytes of its own queue: a
 //! flow that sends less than its share is not dropped for those that send more. Updates are at multiples of
