@@ -19,7 +19,7 @@ pub(crate) struct FlowMemories {
     key: Option<u64>,
     /// Flows that are bad, with the number of the turn in which they became so.
     bad: BTreeMap<u32, u64>,
-    /// The same by their turns.
+    /// These flows by their turns.
     turns: BTreeMap<u64, u32>,
     turn: u64,
 }
