@@ -231,6 +231,9 @@ class GoalReading:
     measured: float | None = None
     """The number found, in nanoseconds or as a share; null if there was nothing to measure."""
 
+    requests: int | None = None
+    """The requests that it is of, such as those of its class; null where they are all."""
+
     requests_needed: int = 0
     """Requests without which its number says nothing: a hundred for a p99."""
 

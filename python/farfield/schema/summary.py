@@ -1447,6 +1447,9 @@ class ThresholdResult:
     passed: bool
     """True if the threshold was kept."""
 
+    requests: int | None = None
+    """The requests that it is of: all, or those of its class; null in runs by earlier farfields."""
+
     text: str
     """The threshold, as it was written."""
 
