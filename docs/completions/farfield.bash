@@ -305,7 +305,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__capacity)
-            opts="-d -o -c -X -H -x -k -t -q -h --slo --peak --from --to --generator-limit --budget --precision --duration --warm-up --out --users --think --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-d -o -c -X -H -x -k -t -q -h --slo --peak --from --to --generator-limit --budget --precision --duration --warm-up --out --on --on-ssh --on-listen --on-wait --users --think --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -363,6 +363,22 @@ _farfield() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-ssh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --users)
@@ -835,7 +851,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__experiment)
-            opts="-o -q -h --list --recompute --budget --out --format --quiet --help"
+            opts="-o -q -h --list --recompute --budget --out --on --on-ssh --on-listen --on-wait --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -864,6 +880,22 @@ _farfield() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-ssh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -1670,7 +1702,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -v -h --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --verbose --plain --show-scenario --starts-only --with-parent --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -v -h --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --join --ticket --join-within --repeats --until --repeats-max --length-max --budget --on --on-ssh --on-listen --on-wait --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --verbose --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1980,6 +2012,22 @@ _farfield() {
                     return 0
                     ;;
                 --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-ssh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-wait)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2364,7 +2412,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__sweep)
-            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --on --on-ssh --on-listen --on-wait --users --rate --stages --duration --requests --sessions --think --warm-up --cool-down --set-aside --part --start-at --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2428,6 +2476,22 @@ _farfield() {
                     return 0
                     ;;
                 --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-ssh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-wait)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

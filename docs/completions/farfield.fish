@@ -138,6 +138,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l until -d 'Repe
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d 'Repeat so often at most' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l budget -d 'The time for all repeats; none is begun that would probably not end in it; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l on -d 'Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l on-ssh -d 'The command that reaches a host of --on' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l on-listen -d 'Listen here for the parts of --on; at a free port, of any address unless all are local, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l on-wait -d 'Time for all parts of a run of --on to come and be ready, also in a queue' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 unless \'p99<200ms\' (errors<1%, …); may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, once this does not hold; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l name -d 'Name of the run, in results and of its directory [default: run]' -r
@@ -175,6 +179,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l precision
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s d -l duration -d 'Length of a full trial\'s measured part; by default about budget / 30' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; the scenario\'s, or found from trials, if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s o -l out -d 'The folder of trials; farfield-runs/TIME-NAME-capacity if absent' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l on -d 'Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l on-ssh -d 'The command that reaches a host of --on' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l on-listen -d 'Listen here for the parts of --on; at a free port, of any address unless all are local, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l on-wait -d 'Time for all parts of a run of --on to come and be ready, also in a queue' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s c -l users -d 'Users of a closed load: of the first trial, as --from; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
@@ -255,6 +263,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l until -d 'Re
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats-max -d 'Repeat so often at most' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l on -d 'Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l on-ssh -d 'The command that reaches a host of --on' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l on-listen -d 'Listen here for the parts of --on; at a free port, of any address unless all are local, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l on-wait -d 'Time for all parts of a run of --on to come and be ready, also in a queue' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l stages -d 'Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent' -r
@@ -340,6 +352,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s h -l help -d
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l recompute -d 'Make the pages of this experiment again from its runs, without a run; not if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l budget -d 'The time for all runs; the question\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s o -l out -d 'The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l on -d 'Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l on-ssh -d 'The command that reaches a host of --on' -r
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l on-listen -d 'Listen here for the parts of --on; at a free port, of any address unless all are local, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l on-wait -d 'Time for all parts of a run of --on to come and be ready, also in a queue' -r
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l format -d 'Format of standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
 json\t'All of it as JSON'
 csv\t'A row for each run, as CSV'"

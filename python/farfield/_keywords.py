@@ -839,6 +839,20 @@ if TYPE_CHECKING:
         join_within: Value
         """Time for which the gatherer may not be there yet"""
 
+        on: Value
+        """Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent"""
+
+        on_ssh: Value
+        """The command that reaches a host of --on"""
+
+        on_listen: Value
+        """Listen here for the parts of --on; at a free port, of any address unless all are local, if
+        absent
+        """
+
+        on_wait: Value
+        """Time for all parts of a run of --on to come and be ready, also in a queue"""
+
         threshold: Value
         """Exit with 99 unless 'p99<200ms' (errors<1%, …); may be repeated"""
 
@@ -909,6 +923,20 @@ if TYPE_CHECKING:
 
         budget: Value
         """The time for all repeats; none is begun that would probably not end in it; no limit if absent"""
+
+        on: Value
+        """Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent"""
+
+        on_ssh: Value
+        """The command that reaches a host of --on"""
+
+        on_listen: Value
+        """Listen here for the parts of --on; at a free port, of any address unless all are local, if
+        absent
+        """
+
+        on_wait: Value
+        """Time for all parts of a run of --on to come and be ready, also in a queue"""
 
         users: Value
         """Users of a closed load, or the most of an open one at once [default: 10]"""
@@ -1110,6 +1138,20 @@ if TYPE_CHECKING:
 
         warm_up: Value
         """Length of each trial's warm-up; the scenario's, or found from trials, if absent"""
+
+        on: Value
+        """Make each run by parts: local:N, ssh:HOST,HOST… or slurm:N; by this process alone if absent"""
+
+        on_ssh: Value
+        """The command that reaches a host of --on"""
+
+        on_listen: Value
+        """Listen here for the parts of --on; at a free port, of any address unless all are local, if
+        absent
+        """
+
+        on_wait: Value
+        """Time for all parts of a run of --on to come and be ready, also in a queue"""
 
         users: Value
         """Users of a closed load: of the first trial, as --from; the scenario's if absent"""
@@ -1416,6 +1458,10 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "join": ("join", True),
         "ticket": ("ticket", True),
         "join_within": ("join-within", True),
+        "on": ("on", True),
+        "on_ssh": ("on-ssh", True),
+        "on_listen": ("on-listen", True),
+        "on_wait": ("on-wait", True),
         "threshold": ("threshold", True),
         "abort": ("abort", True),
         "name": ("name", True),
@@ -1440,6 +1486,10 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "repeats_max": ("repeats-max", True),
         "length_max": ("length-max", True),
         "budget": ("budget", True),
+        "on": ("on", True),
+        "on_ssh": ("on-ssh", True),
+        "on_listen": ("on-listen", True),
+        "on_wait": ("on-wait", True),
         "users": ("users", True),
         "rate": ("rate", True),
         "stages": ("stages", True),
@@ -1498,6 +1548,10 @@ FLAGS: Mapping[str, Mapping[str, Tuple[str, bool]]] = {
         "precision": ("precision", True),
         "duration": ("duration", True),
         "warm_up": ("warm-up", True),
+        "on": ("on", True),
+        "on_ssh": ("on-ssh", True),
+        "on_listen": ("on-listen", True),
+        "on_wait": ("on-wait", True),
         "users": ("users", True),
         "think": ("think", True),
         "target": ("target", True),
