@@ -12,8 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates without circles.
-const FREE: [&str; 7] = [
-    "farfield",
+const FREE: [&str; 6] = [
     "farfield-files",
     "farfield-monitor",
     "farfield-os",

@@ -397,6 +397,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a certificate is valid from now on")]
     fn a_request_that_is_reset_is_repeated_once_on_another_connection() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {

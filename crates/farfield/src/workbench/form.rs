@@ -127,7 +127,7 @@ fn shown(field: &Field, value: &Value) -> Option<Json> {
     }
 }
 
-/// What a value says, without what is empty in it.
+/// A value without what is empty in it.
 fn said(value: &Json) -> Json {
     let is_empty = |value: &Json| match value {
         Json::Null => true,
@@ -412,7 +412,7 @@ b
         text.parse().expect(text)
     }
 
-    /// What is read and written without a change is what it was, down to the types of values.
+    /// A text that is read and written without a change stays as it was, down to the types of values.
     #[test]
     fn a_scenario_goes_through_the_form_and_nothing_of_it_changes() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

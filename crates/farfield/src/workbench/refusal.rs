@@ -4,7 +4,7 @@ use farfield_base::printable;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What is wrong with a scenario or with the values of its form.
+/// A mistake in a scenario or in the values of its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRefusal {
     /// The whole sentence, with file, line and key as far as there are any.
@@ -20,7 +20,7 @@ impl KeyRefusal {
         KeyRefusal { whole: format!("{key}: {sentence}"), at: Some((key, sentence.to_string())) }
     }
 
-    /// The same refusal in these words.
+    /// Itself, in these words.
     #[must_use]
     pub fn in_words(self, whole: String) -> KeyRefusal {
         KeyRefusal { whole, ..self }

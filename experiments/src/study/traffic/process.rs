@@ -96,8 +96,8 @@ mod tests {
     use super::*;
     use farfield_fit::series::mean;
 
-    /// λ E(N) clicks a second: 2 · 5, and rounding makes the mean of an inverse Gaussian distribution's counts
-    /// only a little more.
+    /// λ E(N) clicks a second: 2 · 5, and rounding makes the mean of an inverse Gaussian distribution's
+    /// counts only a little more.
     #[test]
     fn clicks_come_at_the_rate_of_the_distributions() {
         for traffic in [Traffic::random(2.0), Traffic::constant(2.0)] {

@@ -1,5 +1,5 @@
-//! Lists of tables as rows of the form. A row is the values of its table's fields; `from` is the number of the
-//! table in the text that it was read from, whose other keys it keeps wherever it is moved.
+//! Lists of tables as rows of the form. A row is the values of its table's fields; `from` is the number of
+//! the table in the text that it was read from, whose other keys it keeps wherever it is moved.
 
 use super::{lay_over, values_of};
 use crate::workbench::fields::{Rows, RowsWritten, SOURCES};
