@@ -17,13 +17,13 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
     let origin = Origin::start(config).map_err(Problem::failed)?;
-    output::put(&format!(
+    let mut said = format!(
         "serving {}://{}/ (its index lists what there is); Ctrl-C ends it\n",
         if origin.public_key_info().is_some() { "https" } else { "http" },
         origin.address()
-    ))?;
+    );
     if let Some(key) = origin.public_key_info() {
-        output::put(&format!(
+        said += &format!(
             "{}: `--insecure` accepts it, and so does `--set 'tls.pins=[\"{}\"]'`\n",
             if flags.origin.cert.is_some() {
                 "with the given certificate"
@@ -31,8 +31,10 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
                 "its certificate, for localhost, was made just now"
             },
             Pin::of(key)
-        ))?;
+        );
     }
+    // At once: whoever waits for the first line finds the pin as well.
+    output::put(&said)?;
     let mut refused = false;
     while !stop.load(Ordering::Relaxed) {
         let served = origin.served();
