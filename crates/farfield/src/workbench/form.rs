@@ -395,9 +395,7 @@ mod tests {
         extract.token = { json = "/token" }
         [[flow.session.state]]
         name = "list"
-        body = "a
-b
-"
+        body = "a\nb\n"
         form = { select = "form", fields = { q = "x" } }
         think = "2"
 
