@@ -191,6 +191,10 @@ fn noticed(seen: &Seen) -> String {
          sessions on, minutes, H falls back to ½. In between the variance grows from that of clicks to that of whole sessions, by \
          E(N²) / E(N) = 13 for the number N of clicks, and where it does so fastest H comes out at {most:.2} ({from} to {to} s). An \
          estimate over scales from a tenth of a second to minutes is a mean over these, and depends on which they are.\n\n\
+         That packets are self-similar is judged by two estimators, which find one H within their intervals at the scales that an hour \
+         has, from seconds to minutes. It holds beside a memory that ends, since that shows at scales of hours, of which the long process \
+         alone has enough. And it says no more than that the two do not contradict each other there: in slots of 10 ms they find \
+         another H than in slots of 100 ms.\n\n\
          Two things raise it that may have been in the paper's experiment: a network that is nearly full \
          ([wagon-figure-14](../figure-14/page.md)), and counting before sessions have come under way. The quick form of this study does \
          that, with ten minutes from the fifth on: H is 0.67 then, and the correlation from one second to the next 0.28."
