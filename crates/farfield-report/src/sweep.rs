@@ -42,6 +42,15 @@ fn change_in_words((unit, scale): (Unit, Scale), change: f64) -> String {
     }
 }
 
+/// A change and the ends of its interval, all in one form: as factors if one of them is.
+fn changes_in_words(kind: (Unit, Scale), changes: [f64; 3]) -> [String; 3] {
+    let are_factors = kind.1 == Scale::Ratio && changes.iter().any(|change| change.abs() >= 9.995);
+    changes.map(|change| match are_factors {
+        true => format!("×{}", figures::three_digits(change + 1.0)),
+        false => change_in_words(kind, change),
+    })
+}
+
 /// A metric at a point: its mean, and how far its interval reaches.
 fn cell(report: &SweepReport, point: &PointReport, metric: &str) -> String {
     let Some(estimate) = point.estimate(metric) else { return "–".to_owned() };
@@ -68,5 +77,20 @@ fn origin(from: &Origin, short: &names::ShortNames) -> String {
         Origin::HigherInteractions => "more of them together".to_owned(),
         Origin::Blocks => "blocks".to_owned(),
         Origin::Error => "error".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_and_its_interval_have_one_form() {
+        let rate = (Unit::Rate, Scale::Ratio);
+        assert_eq!(changes_in_words(rate, [17.3, 8.411, 34.6]), ["×18.3", "×9.41", "×35.6"]);
+        assert_eq!(changes_in_words(rate, [3.439, -0.25, 13.3]), ["×4.44", "×0.75", "×14.3"]);
+        assert_eq!(changes_in_words(rate, [3.304, 2.97, 3.667]), ["+330.4%", "+297.0%", "+366.7%"]);
+        let number = (Unit::Number, Scale::Difference);
+        assert_eq!(changes_in_words(number, [12.0, -1.0, 25.0]), ["+12.0", "-1.00", "+25.0"]);
     }
 }

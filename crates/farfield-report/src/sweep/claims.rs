@@ -1,7 +1,7 @@
 //! Claims in words: what was found, and whether the claim holds.
 
 use super::names::ShortNames;
-use super::{change_in_words, in_words};
+use super::{change_in_words, changes_in_words, in_words};
 use farfield_experiment::sweep::{ClaimReport, Setting, Side, SweepReport, Verdict};
 
 /// A verdict, in a word.
@@ -35,7 +35,7 @@ pub(super) fn seen(report: &SweepReport, judged: &ClaimReport) -> String {
     let at = at.unwrap_or_default();
     match (judged.found, judged.interval) {
         (Some(found), Some([low, high])) => {
-            let [found, low, high] = [found, low, high].map(|end| number(report, judged, end));
+            let [found, low, high] = numbers(report, judged, [found, low, high]);
             format!("{found} ({low} to {high}){at}")
         }
         _ => format!("unknown{at}"),
@@ -47,6 +47,15 @@ fn number(report: &SweepReport, judged: &ClaimReport, number: f64) -> String {
     match judged.claim.against {
         Some(_) => change_in_words((unit, judged.scale), number),
         None => in_words(unit, number),
+    }
+}
+
+/// A number and the ends of its interval.
+fn numbers(report: &SweepReport, judged: &ClaimReport, numbers: [f64; 3]) -> [String; 3] {
+    let unit = report.unit(&judged.claim.metric);
+    match judged.claim.against {
+        Some(_) => changes_in_words((unit, judged.scale), numbers),
+        None => numbers.map(|number| in_words(unit, number)),
     }
 }
 

@@ -46,7 +46,7 @@ pub fn render(report: &SweepReport, story: &Story) -> String {
     for (number, chart) in story.drawn(report).iter().enumerate() {
         let _ = writeln!(page, "![{}]({})\n", line(&chart.title), file_of(number));
     }
-    section(&mut page, "What the source saw", &story.saw);
+    section(&mut page, story.heading_of_saw(), &story.saw);
     page.push_str("## What was seen here\n\n");
     page.push_str(&claims(report));
     section(&mut page, "", &story.noticed);

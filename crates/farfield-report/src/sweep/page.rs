@@ -5,7 +5,7 @@ pub(super) mod facets;
 use super::claims::{finding, word};
 use super::names::ShortNames;
 use super::story::Story;
-use super::{cell, change_in_words, in_words, kind, origin};
+use super::{cell, changes_in_words, in_words, kind, origin};
 use crate::figures;
 use crate::html::{self, escaped, table};
 use farfield_experiment::report::Ended;
@@ -210,7 +210,7 @@ fn paired(report: &SweepReport, change: &PairedChange) -> String {
 
 /// A change with its interval, and a doubt where it has one.
 fn changed(kind: (Unit, Scale), [by, low, high]: [f64; 3], differs: bool) -> String {
-    let [by, low, high] = [by, low, high].map(|by| change_in_words(kind, by));
+    let [by, low, high] = changes_in_words(kind, [by, low, high]);
     let doubt = if differs { "" } else { "<br><em>may be none</em>" };
     format!("{by}<br><small>{low} to {high}</small>{doubt}")
 }

@@ -63,6 +63,12 @@ impl Story {
         let names = ShortNames::of_sweep(report);
         self.charts.iter().map(|plan| plan.drawn(report, &names)).collect()
     }
+
+    /// The heading of what was seen there. Questions that are built in are of papers, and their command names
+    /// them in place of a file.
+    pub(super) fn heading_of_saw(&self) -> &'static str {
+        if self.command.contains(".toml") { "What the source saw" } else { "What the paper saw" }
+    }
 }
 
 impl ChartPlan {
@@ -141,5 +147,18 @@ fn scaled(unit: Unit, most: f64) -> (f64, &'static str) {
         Unit::Bytes => (1e3, ", kB"),
         Unit::ByteRate => (1e6, ", MB/s"),
         Unit::Number => (1.0, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_that_are_built_in_are_of_papers() {
+        let heading =
+            |command: &str| Story { command: command.to_owned(), ..Story::default() }.heading_of_saw();
+        assert_eq!(heading("farfield experiment wagon/figure-15 --out FOLDER"), "What the paper saw");
+        assert_eq!(heading("farfield experiment question.toml --out FOLDER"), "What the source saw");
     }
 }

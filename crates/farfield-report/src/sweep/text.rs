@@ -2,7 +2,7 @@
 
 use super::claims::{finding, word};
 use super::names::ShortNames;
-use super::{cell, change_in_words, in_words, kind, origin};
+use super::{cell, change_in_words, changes_in_words, in_words, kind, origin};
 use crate::capacity::text::wrapped;
 use crate::figures;
 use farfield_base::printable;
@@ -322,12 +322,15 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
         for metric in ["rate", tail] {
             let change = point.against_first.iter().find(|change| change.metric == metric);
             let words = change.map_or(format!("{metric} –"), |change| {
-                let [by, low, high] = [change.by, change.interval[0], change.interval[1]]
-                    .map(|by| change_in_words(kind(report, metric), by));
+                let kind = kind(report, metric);
                 let doubt = if change.differs { "" } else { "?" };
                 match metric {
-                    "rate" => format!("{metric} {by}{doubt}"),
-                    _ => format!("{metric} {by}{doubt} ({low} to {high})"),
+                    "rate" => format!("{metric} {}{doubt}", change_in_words(kind, change.by)),
+                    _ => {
+                        let [low, high] = change.interval;
+                        let [by, low, high] = changes_in_words(kind, [change.by, low, high]);
+                        format!("{metric} {by}{doubt} ({low} to {high})")
+                    }
                 }
             });
             let _ = write!(text, "  {words}");
