@@ -161,11 +161,9 @@ impl OwnLink {
                 return OwnLink::Single(Box::new(wire));
             }
         }
-        // A stage has the closure of one link.
-        let closures = models.iter().filter(|model| model.closure().is_some()).count();
-        if closures < 2
-            && let Ok(compound) = Compound::new(wires())
-        {
+        // A stage is closed when its first link is: packets come to a later one later.
+        let closes_later = models.iter().skip(1).any(|model| model.closure().is_some());
+        if !closes_later && let Ok(compound) = Compound::new(wires()) {
             return OwnLink::Compound(compound);
         }
         OwnLink::Chain(wires().into_iter().map(|(link, rng)| Wire { link, rng, fate_at: None }).collect())

@@ -269,7 +269,7 @@ impl Link {
         let Link { model, memory, flows, walk, now, .. } = self;
         let of_flow = flows.as_deref_mut().filter(|_| model.loss.scope() == Scope::Connection);
         let lost = match of_flow {
-            Some(flows) => flows.lend(packet.flow, |memory| model.loss.strikes(*now, memory, rng)),
+            Some(flows) => flows.lend(*now, packet.flow, |memory| model.loss.strikes(*now, memory, rng)),
             None => Self::strikes(&model.loss, *now, (memory, walk.as_deref_mut()), rng),
         };
         self.admit(packet, lost, rng)

@@ -80,6 +80,7 @@ impl Fates {
         rng: &mut Stream,
     ) -> Result<(), DropCause> {
         let Fates { queue, decided, .. } = self;
+        let came = packet.came;
         let overflow = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(DropCause::QueueFull)));
         match (queue, discipline) {
             (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => {
@@ -94,7 +95,7 @@ impl Fates {
             (LaterQueue::FqCodel(flows), Discipline::FqCodel(parameters)) => {
                 flows.push(flow, packet, parameters);
                 if let Some(limit) = parameters.codel.limit.filter(|_| waits) {
-                    flows.keep_within(limit, overflow);
+                    flows.keep_within(came, limit, &parameters.codel, overflow);
                 }
             }
             (LaterQueue::FqPie(flows), Discipline::FqPie(parameters)) => {
@@ -102,7 +103,7 @@ impl Fates {
                     return Err(DropCause::Early);
                 }
                 if waits {
-                    flows.keep_within(parameters.pie.limit, overflow);
+                    flows.keep_within(came, parameters.pie.limit, &parameters.pie, overflow);
                 }
             }
             _ => unreachable!("a link's queue is made for its discipline"),

@@ -37,9 +37,9 @@ pub(crate) trait FlowControl: Default {
     /// The queue's turn has come, and it is empty.
     fn rest(&mut self);
 
-    /// Packets at the queue's head were dropped, since all queues together are full; none is left if it
-    /// `is_empty`.
-    fn overflow(&mut self, is_empty: bool);
+    /// Packets at the queue's head were dropped at `now`, since all queues together are full; none is left if
+    /// it `is_empty`.
+    fn overflow(&mut self, now: Instant, parameters: &Self::Parameters, is_empty: bool);
 
     /// True if the queue, which is empty, behaves from `now` on as one that has never had a packet.
     fn is_fresh(&mut self, now: Instant, parameters: &Self::Parameters) -> bool;
@@ -162,8 +162,14 @@ impl<C: FlowControl> FlowQueues<C> {
         self.newest = packet.came;
     }
 
-    /// Drops packets of the queues with the most bytes until what waits is within `limit`.
-    pub fn keep_within(&mut self, limit: Limit, mut dropped: impl FnMut(Waiting)) {
+    /// Drops packets of the queues with the most bytes until what waits at `now` is within `limit`.
+    pub fn keep_within(
+        &mut self,
+        now: Instant,
+        limit: Limit,
+        parameters: &C::Parameters,
+        mut dropped: impl FnMut(Waiting),
+    ) {
         while limit.measure(self.packets.count, self.packets.bytes) > limit.count() {
             let key = |slot: &u16| {
                 let queue = &self.queues[usize::from(*slot)];
@@ -181,7 +187,7 @@ impl<C: FlowControl> FlowQueues<C> {
                     break;
                 }
             }
-            queue.control.overflow(queue.packets.head == NONE);
+            queue.control.overflow(now, parameters, queue.packets.head == NONE);
         }
     }
 

@@ -47,7 +47,7 @@ impl FlowControl for Control {
     }
 
     /// CoDel counts the packets that it drops itself.
-    fn overflow(&mut self, _is_empty: bool) {}
+    fn overflow(&mut self, _now: Instant, _parameters: &Self::Parameters, _is_empty: bool) {}
 
     fn is_fresh(&mut self, now: Instant, parameters: &codel::Parameters) -> bool {
         self.forgets(now, parameters.interval)

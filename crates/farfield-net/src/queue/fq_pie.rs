@@ -68,7 +68,9 @@ impl FlowControl for Control {
 
     fn rest(&mut self) {}
 
-    fn overflow(&mut self, is_empty: bool) {
+    fn overflow(&mut self, now: Instant, parameters: &pie::Parameters, is_empty: bool) {
+        // Updates that were due until now are of the queue as it was.
+        self.update(now, parameters);
         self.dropped();
         if is_empty {
             self.empty();

@@ -4,10 +4,13 @@
 use farfield_base::Instant;
 use farfield_emulator::NetworkPlan;
 use farfield_net::LinkModel;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 type Span = (Instant, Instant);
+
+/// The class of a client, and its route.
+type Place = (u16, u32);
 
 /// The times in which every client is cut off, since a link on its way to its server or back loses
 /// everything. While others are not, a server is to be heard.
@@ -22,9 +25,13 @@ pub(super) fn outages(network: &NetworkPlan) -> Vec<Span> {
     if of_shared.iter().chain(&of_classes).all(Vec::is_empty) {
         return Vec::new();
     }
-    let acting = &network.clients[..network.acting()];
-    let kinds: BTreeSet<(u16, u32)> = acting.iter().map(|client| (client.class, client.route)).collect();
-    let of_kind = |(class, route): (u16, u32)| {
+    let place = |client: usize| (network.clients[client].class, network.clients[client].route);
+    let moves: BTreeMap<usize, Instant> =
+        network.moves.iter().map(|own| (own.client.index(), own.at)).collect();
+    // A client's place, and the one that it moves to.
+    let move_of = |client: usize| moves.get(&client).map(|at| (*at, place(client + network.acting())));
+    let kinds: BTreeSet<_> = (0..network.acting()).map(|client| (place(client), move_of(client))).collect();
+    let of_kind = |(class, route): Place| {
         let mut spans = of_classes[usize::from(class)].clone();
         let route = &network.routes[route as usize];
         for link in route.up.iter().chain(&route.down).filter_map(|hop| hop.link) {
@@ -32,7 +39,13 @@ pub(super) fn outages(network: &NetworkPlan) -> Vec<Span> {
         }
         merged(spans)
     };
-    kinds.into_iter().map(of_kind).reduce(|one, other| in_both(&one, &other)).unwrap_or_default()
+    let of_client = |(first, moves): (Place, Option<(Instant, Place)>)| {
+        let Some((at, then)) = moves else { return of_kind(first) };
+        let until = of_kind(first).into_iter().map(|(from, to)| (from, to.min(at)));
+        let from = of_kind(then).into_iter().map(|(from, to)| (from.max(at), to));
+        merged(until.chain(from).filter(|(from, to)| from < to).collect())
+    };
+    kinds.into_iter().map(of_client).reduce(|one, other| in_both(&one, &other)).unwrap_or_default()
 }
 
 /// The times of any of `spans`, in order and none touching another.

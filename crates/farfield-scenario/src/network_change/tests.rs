@@ -138,6 +138,13 @@ fn outages_are_known() {
     let late = "[[network.class]]\nname = 'late'\nup = { delay = '9ms', loss = '100%' }\ndown = {}\n\
                 [[network.change]]\nat = '3s'\nup = { loss = 'none' }\n";
     assert_eq!(outages(late), [[0, 3]], "a link that is not there at first");
+    // Clients who have moved are cut off where they are, and not where they were.
+    let moving = "[[network.class]]\nname = 'wifi'\nrtt = '20ms'\nmigrate = { to = 'lte', after = '10s' }\n\
+                  [[network.class]]\nname = 'lte'\nshare = 0\nrtt = '60ms'\n";
+    let wifi = "[[network.change]]\nat = '5s'\nclass = 'wifi'\nup = { loss = '100%' }\n";
+    assert_eq!(outages(&format!("{moving}{wifi}")), [[5, 10]]);
+    let lte = out(9, 3, "class = 'lte'\ndown");
+    assert_eq!(outages(&format!("{moving}{wifi}{lte}")), [[5, 12]]);
     // Of two clients of a topology one is cut off, or both.
     let topology = "[network.topology]\nserver = 'www'\nhosts = ['www', 'a', 'b']\nrouters = ['core']\n\
                     links = [{ from = 'www', to = 'core', link = { delay = '1ms' } }, \
