@@ -12,7 +12,7 @@ use farfield_http::{Event, Heads};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Messages that are kept while none is awaited, and their bytes; the latest is kept whatever its length.
+/// Messages that are kept while none is awaited, and their bytes but for the longest.
 const EARLY_MAX: usize = 64;
 const EARLY_BYTES: usize = 64 << 10;
 /// The code with which users close: all is well (RFC 6455 section 7.4.1).
@@ -60,13 +60,20 @@ impl WebSocket {
         self.early_bytes += payload.len();
         self.early.push_back((now, message, payload));
         let mut forgotten = 0;
-        while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES && self.early.len() > 1 {
+        while self.early.len() > EARLY_MAX || self.early_bytes - self.longest_early() > EARLY_BYTES {
             if self.take_early().is_none() {
                 break;
             }
             forgotten += 1;
         }
         forgotten
+    }
+
+    fn longest_early(&self) -> usize {
+        // Where all fit there is nothing to look for.
+        let is_little = self.early_bytes <= EARLY_BYTES;
+        let longest = || self.early.iter().map(|(_, _, payload)| payload.len()).max();
+        if is_little { 0 } else { longest().unwrap_or(0) }
     }
 
     /// Forgets the messages that came before now: how many there were.
