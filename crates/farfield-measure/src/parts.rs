@@ -12,7 +12,7 @@ use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
 use crate::summary::{Heading, Summary, SummaryContext};
 use crate::threshold::Threshold;
-use crate::verdict::{Verdict, VerdictLimits};
+use crate::verdict::{Check, Verdict, VerdictLimits};
 use farfield_base::{Duration, Instant, Merge, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -289,7 +289,7 @@ impl PartsSum {
             part: result.part().to_string(),
             directory: directory.clone(),
             valid: verdict.valid,
-            cause: verdict.first_cause().map(|cause| cause.name.clone()),
+            cause: own_cause(verdict, &fold).map(|cause| cause.name.clone()),
             requests: result.requests(),
             skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first + result.drift_ns()),
             clock_offset_ns: result.clock().map(|clock| clock.offset_ns),
@@ -305,7 +305,7 @@ impl PartsSum {
             until: parts.iter().map(|part| part.result.until).max().unwrap_or_default(),
             started_unix_ns: start,
             missing: missing(&parts),
-            invalid: parts.iter().filter_map(invalid).collect(),
+            invalid: parts.iter().filter_map(|part| invalid(part, &fold)).collect(),
             skew_max: first.label.skew_max,
             parts: parts.iter().map(row).collect(),
             fold,
@@ -378,6 +378,10 @@ fn forget_machines(stats: &mut EngineStats, parts: &[JudgedPart]) {
         result.stats.warnings.iter().map(move |warning| format!("part {part}: {warning}")).collect::<Vec<_>>()
     };
     stats.warnings = parts.iter().flat_map(of_part).collect();
+    if stats.plane == "simulated" {
+        // Their sum is no run of one server.
+        stats.warnings.push(format!("each of the {} parts had a model of the server to itself", parts.len()));
+    }
 }
 
 /// Units that none of `parts` has, each run of them as one part.
@@ -394,9 +398,19 @@ fn missing(parts: &[JudgedPart]) -> Vec<Part> {
     missing
 }
 
+/// The first cause by which a part is invalid. One in which no request was due, where others had some, has no
+/// users, as where there are fewer of these than parts.
+fn own_cause<'v>(verdict: &'v Verdict, whole: &Fold) -> Option<&'v Check> {
+    let nothing = Some("something-measured");
+    let is_of_none =
+        |check: &Check| Some(check.name.as_str()) == nothing || check.follows_from.as_deref() == nothing;
+    let is_idle = whole.steady().requests() > 0 && verdict.failed().all(is_of_none);
+    verdict.first_cause().filter(|_| !is_idle)
+}
+
 /// The part and its first cause, if it was invalid by itself.
-fn invalid(JudgedPart { directory, result, verdict }: &JudgedPart) -> Option<String> {
-    let cause = verdict.first_cause()?;
+fn invalid(JudgedPart { directory, result, verdict }: &JudgedPart, whole: &Fold) -> Option<String> {
+    let cause = own_cause(verdict, whole)?;
     let note = cause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
     Some(format!("{} in {directory} is invalid: {}{note}", result.part(), cause.name))
 }

@@ -122,6 +122,12 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
 /// Refuses a part of a run, and what cannot be made by parts where these are asked for.
 fn refuse_parts(flags: &CapacityFlags, overlay: &Overlay, plan: &RunPlan) -> Result<(), Problem> {
     super::run::refuse_part(plan, "a search for capacity")?;
+    if flags.on.on.is_some() && plan.scenario().plane == PlaneKind::Simulated {
+        return Err(Problem::usage(
+            "plane: in virtual time each part of --on has a model of the server to itself, and what is found would be the \
+             capacity of all of them: leave --on out",
+        ));
+    }
     if let Some(part) = flags.on.first_part() {
         super::run::read(Some(&flags.what), &overlay.clone().with("run.part", "--on", part.as_str()))?;
     }

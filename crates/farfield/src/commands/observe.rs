@@ -3,7 +3,7 @@
 use farfield_base::Duration;
 use farfield_experiment::{GoalReading, Observed, TRIALS_OF_SEARCH, Validity};
 use farfield_measure::bottleneck::BottleneckCause;
-use farfield_measure::verdict::{Check, CheckState};
+use farfield_measure::verdict::Check;
 use farfield_measure::{Quantile, Summary, Threshold};
 use std::path::Path;
 
@@ -199,8 +199,16 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
 /// was full, and the server last, since that is an answer only where nothing else was wrong.
 fn cause_of<'a>(summary: &'a Summary, first: &'a Check) -> &'a str {
     let of_parts: Vec<&str> = summary.parts.iter().filter_map(|part| part.cause.as_deref()).collect();
-    // What is missing counts as well, and has no cause.
-    if first.name != PARTS || first.measured != Some(of_parts.len() as f64) {
+    // What is missing counts as well, and has no cause. A server that does not cope is so for all parts, or
+    // for their sum: for some it is their way to it, or another server.
+    let is_all = of_parts.len() == summary.parts.len();
+    let is_of_some = |cause: &&str| {
+        OF_THE_SERVER.contains(cause)
+            && !is_all
+            && !summary.verdict.failed().any(|check| check.name == **cause)
+    };
+    if first.name != PARTS || first.measured != Some(of_parts.len() as f64) || of_parts.iter().any(is_of_some)
+    {
         return &first.name;
     }
     let rank = |cause: &&str| match *cause {
@@ -219,9 +227,16 @@ fn is_broken_however_late(summary: &Summary, goal: &GoalReading) -> bool {
     let of_all = goal.allowed_share.is_some_and(|allowed| allowed < HALF);
     let limit: Option<Threshold> = goal.goal.parse().ok();
     let limit = limit.filter(|limit| of_all && limit.is_of_all_responses());
-    let mut failed = summary.verdict.checks.iter().filter(|check| check.state == CheckState::Failed);
-    let (Some(late), None) = (failed.next(), failed.next()) else { return false };
-    let late_ns = late.measured.filter(|_| late.name == SEND_LATENESS);
+    let is_of_lateness = |check: &Check| {
+        let mut causes = summary.parts.iter().filter_map(|part| part.cause.as_deref());
+        check.name == SEND_LATENESS
+            || (cause_of(summary, check) == SEND_LATENESS && causes.all(|own| own == SEND_LATENESS))
+    };
+    if !summary.verdict.failed().all(is_of_lateness) {
+        return false;
+    }
+    let late = summary.verdict.failed().find(|check| check.name == SEND_LATENESS);
+    let late_ns = late.and_then(|check| check.measured);
     let times = summary.steady.times.response.as_ref();
     let median_ns = times.and_then(|times| times.quantile_ns(Quantile::P50)).map(|ns| ns as f64);
     let beyond_ns = limit.zip(median_ns).map(|(limit, median_ns)| median_ns - limit.limit());
@@ -400,7 +415,9 @@ mod tests {
         assert_eq!(of(&[None, Some("worker-cpu")], 1.0), invalid("worker-cpu", true));
         assert_eq!(of(&[Some("machine-busy"), Some("worker-cpu")], 2.0), invalid("machine-busy", false));
         let cause = "unfinished".to_owned();
-        assert_eq!(of(&[Some("unfinished"), None], 1.0), Validity::Overwhelmed { cause });
+        assert_eq!(of(&[Some("unfinished"); 2], 2.0), Validity::Overwhelmed { cause });
+        // The server coped with the others.
+        assert_eq!(of(&[Some("unfinished"), None], 1.0), invalid(PARTS, false));
         assert_eq!(of(&[Some("unfinished"), Some("worker-cpu")], 2.0), invalid("worker-cpu", true));
         assert_eq!(of(&[None, Some("worker-cpu")], 2.0), invalid(PARTS, false));
         assert_eq!(of(&[None], 1.0), invalid(PARTS, false));

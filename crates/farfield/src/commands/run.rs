@@ -49,7 +49,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         only(confirmed, &plan)?;
     }
     if let Some(door) = &flags.on.on {
-        return super::cluster::on::run(flags, door);
+        return super::cluster::on::run(flags, door, &plan);
     }
     let shown = match (flags.quiet, flags.plain) {
         (true, _) => ProgressDisplay::Nothing,

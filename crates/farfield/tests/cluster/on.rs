@@ -86,8 +86,19 @@ fn a_run_by_parts_is_that_of_one_process_with_all_units() {
     assert!(by_parts.stdout.contains("1/3, 2/3, 3/3"), "{}", by_parts.stdout);
     assert!(place.path("whole/report.html").exists());
 
-    // A trial of a search is such a run, with its goals judged on the sum.
-    place.farfield("capacity s.toml --slo p99<1s --from 600 --to 1200 --budget 20s --on local:2 -q -o found");
+    let summary = run(&place, "whole").summary();
+    assert!(
+        summary.warnings.iter().any(|own| own.contains("a model of the server to itself")),
+        "{summary:?}"
+    );
+
+    // A trial of a search is such a run, with its goals judged on the sum; in virtual time it would be one of
+    // several servers.
+    let search = "--slo p99<1s --from 200 --to 400 --budget 20s --on local:2 -t 1 -q -o found";
+    place.farfield(&format!("capacity s.toml {search}")).exits(2).says(&["a model of the server to itself"]);
+    let server = place.serve("");
+    place.write("real.toml", open(&server.url, "1s"));
+    place.farfield(&format!("capacity real.toml {search} {CALM}"));
     let trial = run(&place, "found/0001");
     let summary = trial.summary();
     assert_eq!(parts_of(&summary), ["1/2", "2/2"]);
@@ -174,6 +185,8 @@ fn what_cannot_be_made_by_parts_is_refused() {
         ("capacity s.toml --slo p99<1s --on local:2 --plane emulated", "emulated"),
         ("run --on local:2", "target"),
         ("run s.toml --on local:2 --part 1/2", "gatherer's to give"),
+        ("run s.toml --on local:2 --set run.part=1/2", "part"),
+        ("run s.toml --on local:2 --capture", "keep nothing beside the run"),
         ("run s.toml --on local:2 --ui", "--ui is of one process"),
         ("run s.toml --on local:2 --format jsonl", "--format jsonl is of one process"),
     ] {

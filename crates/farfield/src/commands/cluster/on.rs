@@ -14,6 +14,7 @@ use crate::flags::{Format, RunFlags};
 use crate::problem::Problem;
 use farfield_base::Part;
 use farfield_engine::interrupt;
+use farfield_scenario::RunPlan;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -30,9 +31,15 @@ const LOOPBACK: &str = "127.0.0.1:0";
 const ANYWHERE: &str = "0.0.0.0:0";
 
 /// Makes one run by parts, and prints its result.
-pub fn run(flags: &RunFlags, door: &Door) -> Result<Exit, Problem> {
+pub fn run(flags: &RunFlags, door: &Door, plan: &RunPlan) -> Result<Exit, Problem> {
     refuse_place(&flags.load)?;
     refuse_of_one_process(flags)?;
+    super::super::run::refuse_part(plan, "a run by --on")?;
+    if matches!(door, Door::Local(_)) && plan.scenario().capture.is_some() {
+        return Err(Problem::usage(
+            "capture: parts of --on local keep nothing beside the run: leave it out, or start them with `farfield gather`",
+        ));
+    }
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     if let Some(parent) = flags.with_parent {
