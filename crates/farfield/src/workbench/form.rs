@@ -45,11 +45,15 @@ fn lay_over(
         let Some(given) = values.get(field.key) else { continue };
         let path: Vec<&str> = field.key.split('.').collect();
         let before = find(table, &path).cloned();
-        let shown = before.as_ref().and_then(|value| shown(field, value)).unwrap_or_default();
-        if said(given) == said(&shown) {
+        let shown = before.as_ref().map(|value| shown(field, value));
+        if said(given) == said(&shown.clone().flatten().unwrap_or_default()) {
             continue;
         }
         let key = format!("{within}{}", field.key);
+        if shown == Some(None) {
+            let sentence = "the file has a value here that the form cannot show; change it there";
+            return Err(KeyRefusal::at(&key, sentence));
+        }
         let value = match field.kind {
             FieldKind::Rows(rows) => rows::write(rows, given, before.as_ref(), &key)?,
             _ => written(field, given, before.as_ref()).map_err(|error| KeyRefusal::at(&key, error))?,
@@ -220,44 +224,70 @@ fn scalar(text: &str) -> Value {
     number.ok().filter(|value| value.as_float().is_none_or(f64::is_finite)).unwrap_or_else(|| text.into())
 }
 
-fn paths(given: &Json, before: Option<&Value>) -> Result<Option<Value>, String> {
-    let mut before: Vec<&Value> = before.and_then(Value::as_array).into_iter().flatten().collect();
-    let mut requests = Vec::new();
-    for line in given.as_str().unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty()) {
+/// A line of the form that is a request: its method, if it has one, its path, and its weight, if it has one.
+struct PathLine<'l> {
+    method: Option<&'l str>,
+    path: &'l str,
+    weight: Option<f64>,
+}
+
+impl<'l> PathLine<'l> {
+    fn read(line: &'l str) -> Result<PathLine<'l>, String> {
         let mut words: Vec<&str> = line.split_whitespace().collect();
         let is_target = |word: &str| word.starts_with('/') || word.contains("://");
         let method = Some(words[0]).filter(|word| !is_target(word)).map(|_| words.remove(0));
-        let (path, weight) = match words[..] {
-            [path] => (path, None),
+        match words[..] {
+            [path] => Ok(PathLine { method, path, weight: None }),
             [path, weight] => {
-                let weight: f64 = weight.parse().map_err(|_| format!("`{line}`: `{weight}` is no weight"))?;
-                (path, Some(weight))
+                let weight = weight.parse().map_err(|_| format!("`{line}`: `{weight}` is no weight"))?;
+                Ok(PathLine { method, path, weight: Some(weight) })
             }
-            _ => {
-                return Err(format!(
-                    "`{line}`: write a path, which begins with a slash, and if need be a weight"
-                ));
-            }
-        };
-        // Other keys of this request in the text stay: headers, a body, embedded objects.
-        let same = |request: &&Value| {
-            request.get("path").and_then(Value::as_str) == Some(path)
-                && request.get("method").and_then(Value::as_str) == method
-        };
-        let known = before.iter().position(same).map(|place| before.remove(place));
-        let known = known.and_then(Value::as_table);
-        let mut request = known.cloned().unwrap_or_default();
-        request.insert("path".to_owned(), path.into());
-        request.extend(method.map(|method| ("method".to_owned(), method.into())));
-        match weight {
+            _ => Err(format!("`{line}`: write a path, which begins with a slash, and if need be a weight")),
+        }
+    }
+
+    fn is_of(&self, request: &Value) -> bool {
+        request.get("path").and_then(Value::as_str) == Some(self.path)
+            && request.get("method").and_then(Value::as_str) == self.method
+    }
+
+    /// The request, with the other keys of the one that it was: headers, a body, embedded objects.
+    fn request(&self, was: Option<&Value>) -> Value {
+        let mut request = was.and_then(Value::as_table).cloned().unwrap_or_default();
+        request.insert("path".to_owned(), self.path.into());
+        match self.method {
+            Some(method) => drop(request.insert("method".to_owned(), method.into())),
+            None => drop(request.remove("method")),
+        }
+        match self.weight {
             Some(weight) if weight.fract() == 0.0 => {
                 request.insert("weight".to_owned(), Value::Integer(weight as i64));
             }
             Some(weight) => drop(request.insert("weight".to_owned(), Value::Float(weight))),
             None => drop(request.remove("weight")),
         }
-        requests.push(Value::Table(request));
+        Value::Table(request)
     }
+}
+
+fn paths(given: &Json, before: Option<&Value>) -> Result<Option<Value>, String> {
+    let lines = given.as_str().unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = lines.map(PathLine::read).collect::<Result<Vec<_>, _>>()?;
+    let mut left: Vec<Option<&Value>> =
+        before.and_then(Value::as_array).into_iter().flatten().map(Some).collect();
+    // Of requests with one method and path the first line has the first.
+    let mut was: Vec<Option<&Value>> = Vec::new();
+    for line in &lines {
+        let place = left.iter().position(|request| request.is_some_and(|request| line.is_of(request)));
+        was.push(place.and_then(|place| left[place].take()));
+    }
+    // A line whose path or method was changed stays the request that stood there.
+    if lines.len() == left.len() {
+        for (own, request) in was.iter_mut().zip(&left).filter(|(own, _)| own.is_none()) {
+            *own = *request;
+        }
+    }
+    let requests: Vec<Value> = lines.iter().zip(was).map(|(line, was)| line.request(was)).collect();
     Ok((!requests.is_empty()).then_some(Value::Array(requests)))
 }
 
@@ -350,6 +380,35 @@ mod tests {
         assert_eq!(table["requests"]["request"][0]["weight"].as_integer(), Some(2));
         assert_eq!(table["verdict"]["worker-busy"].as_float(), Some(0.9));
         assert!(!table.contains_key("run"), "an empty table goes: {text}");
+    }
+
+    /// A request whose path is changed keeps its body and its headers.
+    #[test]
+    fn a_changed_path_is_the_same_request() {
+        let text = "[[requests.request]]\npath = '/a'\nmethod = 'POST'\nbody = 'hello'\n\
+                    [[requests.request]]\npath = '/b'\nembedded = ['/c']";
+        let changed = |lines: &str| {
+            let text = write(text, Some(&json!({ "requests.request": lines }))).expect("a text");
+            table(&text)["requests"]["request"].clone()
+        };
+        let found = changed("POST /a2\n/b");
+        assert_eq!((found[0]["path"].as_str(), found[0]["body"].as_str()), (Some("/a2"), Some("hello")));
+        assert!(found[1]["embedded"].is_array(), "{found}");
+        let turned = changed("/b\nPOST /a");
+        assert!(turned[0]["embedded"].is_array() && turned[1]["body"].is_str(), "{turned}");
+        assert!(changed("/new\nPOST /a\n/b")[0].get("body").is_none());
+    }
+
+    /// A list of which the field shows nothing is not written over.
+    #[test]
+    fn what_the_form_cannot_show_is_not_written_over() {
+        let text = "[[session.state]]\nname = 'a'\npath = '/'\ncheck.contains = ['Total: ', 'b']";
+        let mut values = read(text).expect("values");
+        let state = &mut values["session.state"][0];
+        assert_eq!(said(&state["check.contains"]), Json::Null, "it cannot be shown");
+        state["check.contains"] = json!("c");
+        let refused = write(text, Some(&values)).expect_err("a refusal").json();
+        assert_eq!(refused["key"], "session.state[0].check.contains");
     }
 
     #[test]

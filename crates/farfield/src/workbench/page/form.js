@@ -55,7 +55,7 @@ async function listFiles() {
 
 /** Whether the text may be replaced: one with changes that are not saved is asked about. */
 function mayReplace() {
-  return by("text").value === kept || window.confirm("The scenario in the form has changes that are not saved. Replace it?");
+  return (by("text").value === kept && !isAhead) || window.confirm("The scenario in the form has changes that are not saved. Replace it?");
 }
 
 /** Shows another scenario in place of what was there. */
@@ -130,24 +130,42 @@ function settle() {
 let writing = 0;
 let reading = 0;
 let turn = 0;
+/** Whether the form has changes that the text lacks: they were refused, or are not written yet. */
+let isAhead = false;
 function fromForm() {
   apply();
   clearTimeout(writing);
   clearTimeout(reading);
+  isAhead = true;
   const mine = ++turn;
-  writing = setTimeout(async () => {
-    // What was typed beside the form and is not in it yet is not written over.
-    if (by("text").value !== shown) return fromText();
-    try {
-      const { text } = await ask("/api/write", { text: base, values: fields.values() });
-      if (mine !== turn) return;
-      by("text").value = text;
-      shown = by("text").value;
-      await check(mine);
-    } catch (error) {
-      if (mine === turn) refuse(error);
-    }
-  }, 250);
+  writing = setTimeout(() => write(mine), 250);
+}
+
+/** Lays the form over the text; returns whether that is a scenario. */
+async function write(mine) {
+  // What was typed beside the form and is not in it yet is not written over.
+  if (by("text").value !== shown) {
+    await fromText();
+    return false;
+  }
+  try {
+    const { text } = await ask("/api/write", { text: base, values: fields.values() });
+    if (mine !== turn) return false;
+    by("text").value = text;
+    shown = by("text").value;
+    isAhead = false;
+    return await check(mine);
+  } catch (error) {
+    if (mine === turn) refuse(error);
+    return false;
+  }
+}
+
+/** Writes at once what the form has and the text lacks; returns whether the text has all of it. */
+async function settled() {
+  clearTimeout(writing);
+  if (isAhead) await write(++turn);
+  return !isAhead;
 }
 
 by("text").addEventListener("input", () => {
@@ -164,6 +182,7 @@ async function fromText() {
     const { values } = await ask("/api/read", { text });
     if (mine !== turn) return;
     base = shown = text;
+    isAhead = false;
     // Rows are made anew, and with them what was marked.
     settle();
     fields.fill(values);
@@ -262,6 +281,7 @@ async function save() {
 }
 by("save").addEventListener("click", async () => {
   try {
+    if (!await settled()) return;
     if (await save()) say(`Saved as ${saved}.`, "fine");
   } catch (error) {
     say(error.message, "wrong");
@@ -269,7 +289,7 @@ by("save").addEventListener("click", async () => {
 });
 by("start").addEventListener("click", async () => {
   try {
-    if (!(await check(++turn)) || !(await save())) return;
+    if (!(await settled()) || !(await check(++turn)) || !(await save())) return;
     const id = await start(saved);
     if (id === null) say(`Saved as ${saved}, and not started.`);
     else location.hash = `#run/${id}`;
