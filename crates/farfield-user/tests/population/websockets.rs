@@ -201,8 +201,8 @@ fn messages_that_nobody_awaits_are_bounded() {
     assert!(sent.is_left() && sent.success_time().is_none(), "what is not answered has no time");
 }
 
-/// A message that is longer than all others that are kept may be together is kept beside them: users who think
-/// find what a server sends them at once, such as a snapshot, whatever follows it.
+/// A message that is longer than all others that are kept may be together is kept beside them: users who
+/// think find what a server sends them at once, such as a snapshot, whatever follows it.
 #[test]
 fn a_long_message_that_came_before_it_was_awaited_is_found() {
     fn snapshot(request: &str) -> String {
