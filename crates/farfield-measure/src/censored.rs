@@ -43,15 +43,24 @@ pub fn is_censored(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Unfinished | Outcome::TimedOut | Outcome::ConnectTimedOut)
 }
 
+/// True if it is a message on a WebSocket that nobody answers: it awaits nothing, and none of its times goes
+/// on when it has not left by the end of the run.
+pub fn awaits_nothing(sample: &Sample) -> bool {
+    // It is marked as left, and has no reply.
+    sample.is_left() && sample.first_byte == Stamp::NEVER
+}
+
 /// True if its user left a stream before its first event came: the time to that is known to be longer, and no
 /// more.
 pub fn awaits_first_event(sample: &Sample) -> bool {
-    // A message on a WebSocket that nobody answers is marked as left, and has no reply.
-    sample.is_left() && sample.first_byte != Stamp::NEVER && sample.first_event_time().is_none()
+    sample.is_left() && !awaits_nothing(sample) && sample.first_event_time().is_none()
 }
 
 /// The age of a censored `sample` in `timing`: from where that time begins, if it had begun and not ended.
 pub fn age(timing: Timing, sample: &Sample) -> Option<Duration> {
+    if awaits_nothing(sample) {
+        return None;
+    }
     let over = sample.done;
     let from = match timing {
         Timing::Response => Some(sample.due),
@@ -99,5 +108,15 @@ mod tests {
         assert!(!awaits_first_event(&left(EventStats::NONE)), "it ended without one");
         // A message that is sent and not answered.
         assert!(!awaits_first_event(&Sample { first_byte: Stamp::NEVER, ..left(none) }));
+    }
+
+    /// A message that is only sent, and has not left when the run ends: nothing is waited for.
+    #[test]
+    fn a_message_that_nobody_answers_has_no_age() {
+        let events = Some(EventStats { left: true, ..EventStats::NONE });
+        let open = Sample { outcome: Outcome::Unfinished, first_byte: Stamp::NEVER, ..sample(100, 200) };
+        let ages =
+            |sample: &Sample| Timing::ALL.map(|timing| age(timing, sample)).into_iter().flatten().count();
+        assert_eq!((ages(&Sample { events, ..open }), ages(&open)), (0, 3));
     }
 }

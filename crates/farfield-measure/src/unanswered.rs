@@ -2,9 +2,11 @@
 //! that nobody asked.
 //!
 //! Of all requests that had no reply, and not for want of something on this machine, the latest eight due
-//! times are kept, and when the last of them ended. So [`Unanswered::record`] is constant time, and folds
+//! times are kept, and when the last of them ended. Nobody owes a reply to a message on a WebSocket that is
+//! only sent. So [`Unanswered::record`] is constant time, and folds
 //! merge in any order.
 
+use crate::censored;
 use farfield_base::{Fault, Instant, Merge, Outcome, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,7 @@ pub struct Unanswered {
 impl Unanswered {
     /// Counts the sample, if it is one.
     pub fn record(&mut self, sample: &Sample) {
-        if !is_unanswered(sample.outcome) {
+        if !is_unanswered(sample.outcome) || censored::awaits_nothing(sample) {
             return;
         }
         self.until = self.until.max(sample.done);
@@ -73,6 +75,7 @@ fn is_unanswered(outcome: Outcome) -> bool {
 mod tests {
     use super::*;
     use crate::fold::scene::sample;
+    use farfield_base::{EventStats, Stamp};
 
     fn of(dues: &[u64]) -> Unanswered {
         let mut unanswered = Unanswered::default();
@@ -114,6 +117,18 @@ mod tests {
             unanswered.record(&Sample { outcome, ..sample(10, 20) });
         }
         assert_eq!(unanswered, Unanswered::default());
+    }
+
+    /// A message that is only sent, and has not left when the run ends.
+    #[test]
+    fn nothing_is_owed_for_a_message_that_nobody_answers() {
+        let events = Some(EventStats { left: true, ..EventStats::NONE });
+        let open = Sample { outcome: Outcome::Unfinished, first_byte: Stamp::NEVER, ..sample(10, 20) };
+        let mut unanswered = Unanswered::default();
+        unanswered.record(&Sample { events, ..open });
+        assert_eq!(unanswered, Unanswered::default());
+        unanswered.record(&open);
+        assert_eq!(after(&unanswered, 10), Some(10), "one that is answered is waited for");
     }
 
     #[test]

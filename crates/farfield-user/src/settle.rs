@@ -8,8 +8,9 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use crate::users::Following;
-use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Detail, Ending, EventStats, Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
+use farfield_traffic::session::websocket::SocketStep;
 use std::sync::Arc;
 
 impl<T: Transport> Reaction<'_, T> {
@@ -260,6 +261,10 @@ impl<T: Transport> Reaction<'_, T> {
                 {
                     events.left = true;
                     sample.outcome = Outcome::of_status(sample.status);
+                }
+                // Nobody answers a message that is only sent: no reply to it is missing.
+                if self.users.itinerary.socket_step(&exchange.job) == Some(SocketStep::Send) {
+                    sample.events = Some(EventStats { left: true, ..EventStats::NONE });
                 }
                 self.counters.in_system.leave(self.now);
                 record(

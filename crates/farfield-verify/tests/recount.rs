@@ -435,6 +435,21 @@ fn streams_that_were_left_before_an_event_are_counted_again() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+/// Messages on WebSockets that are only sent, and have not left at the end of the run, are unfinished and
+/// wait for nothing.
+#[test]
+fn messages_that_nobody_answers_have_no_ages() {
+    let mut scene = scene();
+    let open = summary(&scene)["steady"]["estimates"]["response"].clone();
+    let unfinished = scene.samples.iter_mut().filter(|own| own.outcome == Outcome::Unfinished);
+    unfinished.for_each(|own| own.events = Some(EventStats { left: true, ..EventStats::NONE }));
+    let said = summary(&scene);
+    assert!(said["steady"]["unfinished"]["count"].as_u64().is_some_and(|count| count > 0), "{said}");
+    assert_ne!(said["steady"]["estimates"]["response"], open);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
+}
+
 /// A scenario that leaves unfinished requests out has other shares and estimates.
 #[test]
 fn unfinished_requests_may_be_left_out() {

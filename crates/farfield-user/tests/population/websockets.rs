@@ -1,7 +1,7 @@
 //! WebSockets of users in virtual time: when what leaves, what is awaited, and what ends.
 
 use crate::scene::{Scene, Server, Stage, ms};
-use farfield_base::{Outcome, Sample};
+use farfield_base::{Outcome, Sample, Stamp};
 use farfield_user::policy::Reuse;
 
 const ONE: &str = "{ model = 'closed', users = 1, think = '100ms' }";
@@ -246,6 +246,24 @@ fn messages_that_nobody_reads_do_not_pile_up() {
     }
     let most = stage.kept.values().max().expect("some wait");
     assert!((100_000..101_000).contains(most), "{most} bytes wait on one connection");
+}
+
+/// A message that has not left at the end of the run is unfinished, and marked as one that nobody answers:
+/// the server owes nothing for it. One that is to be answered is not.
+#[test]
+fn a_message_that_has_not_left_at_the_end_awaits_no_answer() {
+    let push = format!("body = '{}'\nrepeat = 100", "x".repeat(50_000));
+    for (step, more, is_marked) in [("send", push.as_str(), true), ("ask", "body = 'a'", false)] {
+        let session = states(&[("open", "open", "path = '/'"), ("last", step, more)]);
+        let mut scene = scripted(&session, echo);
+        scene.load = Scene::of("{ model = 'closed', users = 1, think = '1ms' }").load;
+        scene.policy = toml::from_str("request-timeout = '600s'").expect("a policy");
+        scene.server.reads_no_frames = true;
+        let stage = scene.play();
+        let last = of_state(&stage, 1).pop().expect("a message");
+        assert_eq!((last.outcome, last.is_left()), (Outcome::Unfinished, is_marked), "{step}");
+        assert_eq!(last.first_byte, Stamp::NEVER, "{step}");
+    }
 }
 
 /// A WebSocket that the server closes is gone: a message that waits for it fails, and so does one after it.

@@ -65,6 +65,10 @@ fn time_of(name: &str, sample: &Sample) -> Option<u64> {
 
 /// The age of a time that had begun and was not over when its request was given up, or the run ended.
 fn age_of(name: &str, sample: &Sample) -> Option<u64> {
+    // Nothing is waited for behind a message on a WebSocket that is only sent, which is marked as left.
+    if sample.is_left() && sample.first_byte == Stamp::NEVER {
+        return None;
+    }
     let at = |stamp: Stamp| stamp.instant().map(|at| at.as_ns());
     let since = match name {
         "response" => Some(sample.due.as_ns()),
@@ -410,7 +414,7 @@ impl PartCounts {
         let times = names.iter().map(|name| (*name, time_counts(of, due, &judged, name, division, refused)));
         let times = times.collect();
         let open = due.iter().filter(|own| own.outcome == Outcome::Unfinished);
-        let unfinished = SortedTimes::of(open.filter_map(|own| age_of("response", own)));
+        let unfinished = SortedTimes::of(open.map(|own| own.done.as_ns().saturating_sub(own.due.as_ns())));
         let share = failed.len() as f64 / judged.len() as f64;
         let counted = PartCounts {
             requests: due.len() as u64,
