@@ -39,7 +39,7 @@ use farfield_os::clock::{Clock, Readings, unix_seconds};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
-use farfield_user::{Flow, UserSettings};
+use farfield_user::{EventsBy, Flow, UserSettings};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -470,6 +470,7 @@ impl Run {
             .naming_paths(PathNames::of_some(Flow::targets(flows)))
             .ignoring_unfinished(settings.ignores_unfinished)
             .counting_stalls(settings.users.events.stall)
+            .with_events_by_pieces(settings.users.events.by == EventsBy::Pieces)
             .in_stages(stages)
             .in_conditions(plane.conditions())
             .with_outages(plane.outages())

@@ -203,6 +203,12 @@ impl Fold {
         self
     }
 
+    /// Sets whether pieces of any reply are events.
+    pub fn with_events_by_pieces(mut self, by_pieces: bool) -> Fold {
+        self.all_parts().for_each(|part| part.streams.by_pieces = by_pieces);
+        self
+    }
+
     fn all_parts(&mut self) -> impl Iterator<Item = &mut PhaseStats> {
         let whole = [&mut self.warm_up, &mut self.steady];
         whole.into_iter().chain(&mut self.classes).chain(self.flows.parts()).chain(self.hosts.parts())

@@ -35,8 +35,8 @@ impl StageFigures<'_> {
 }
 
 impl Stages {
-    /// The stages that have a part in `window`, without counts; unfinished requests and stalls are as in the
-    /// `whole`.
+    /// The stages that have a part in `window`, without counts; unfinished requests, stalls and events are as
+    /// in the `whole`.
     pub(crate) fn new(stages: &[StageSpan], window: Window, whole: &PhaseStats) -> Stages {
         let spans: Vec<StageSpan> = stages.iter().filter_map(|stage| stage.within(window)).collect();
         let part = |span: &StageSpan| {
@@ -44,6 +44,7 @@ impl Stages {
             let mut part = PhaseStats::steady(own);
             part.ignores_unfinished = whole.ignores_unfinished;
             part.streams.stall = whole.streams.stall;
+            part.streams.by_pieces = whole.streams.by_pieces;
             part
         };
         Stages { parts: spans.iter().map(part).collect(), spans }

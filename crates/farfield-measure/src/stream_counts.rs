@@ -22,7 +22,7 @@ farfield_base::mergeable! {
         /// Streams from before this part that failed in it: their requests are in no share of its errors.
         pub broken: u64,
         /// Streams of requests due in this part that came to their end, with the status 200, without an
-        /// event.
+        /// event. Not counted where pieces of any reply are events.
         pub empty: u64,
         /// Events that came in this part.
         pub events: u64,
@@ -33,6 +33,8 @@ farfield_base::mergeable! {
         pub longest_gap: Duration => most,
         /// The longest such time that is no stall; `None` where none are counted.
         pub stall: Option<Duration> => same,
+        /// Pieces of any reply are events: one without a body has none, as it should.
+        pub by_pieces: bool => same,
     }
 }
 
@@ -81,7 +83,7 @@ impl StreamCounts {
     pub(crate) fn record(&mut self, sample: &Sample) {
         let has_ended = sample.outcome == Outcome::Ok && sample.status == 200 && !sample.is_left();
         let is_empty = has_ended && sample.events.is_some_and(|events| events.events == 0);
-        self.empty += u64::from(is_empty);
+        self.empty += u64::from(is_empty && !self.by_pieces);
         self.longest_gap = self.longest_gap.max(sample.longest_gap);
         if !self.is_stall(sample.longest_gap) {
             return;

@@ -198,13 +198,17 @@ fn streams_without_an_event_are_warned_of() {
     const MS: u64 = 1_000_000;
     let stream = |events: EventStats| Sample { events: Some(events), ..sample(10 * MS, 20 * MS) };
     let (none, one) = (EventStats::NONE, EventStats { events: 1, ..EventStats::NONE });
-    let warned = |samples: &[Sample]| {
-        let summary =
-            summary(&fold(window(0, 100), samples), &EngineStats::default(), Instant::from_ns(100 * MS));
+    let warned_of = |fold: &Fold| {
+        let summary = summary(fold, &EngineStats::default(), Instant::from_ns(100 * MS));
         summary.warnings.into_iter().find(|warning| warning.contains("without an event"))
     };
+    let warned = |samples: &[Sample]| warned_of(&fold(window(0, 100), samples));
     let says = warned(&[stream(none), stream(one), stream(none)]).expect("two of them");
     assert!(says.starts_with("2 streams came to their end without an event"), "{says}");
+    // Where pieces are events, every reply has some but those without a body.
+    let mut by_pieces = Fold::new(window(0, 100)).with_events_by_pieces(true);
+    by_pieces.record(&stream(none));
+    assert_eq!(warned_of(&by_pieces), None);
     // With one, left before it, failed, and a reply that is no stream.
     let left = EventStats { left: true, ..none };
     let others = [

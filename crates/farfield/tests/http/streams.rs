@@ -196,6 +196,20 @@ fn streams_that_are_left_open_agree_with_the_packets() {
     assert_eq!(compared(&agreement(&place, &ended))[0], 10);
 }
 
+/// Where pieces are events, a reply without a body has none, and nobody is warned of it.
+#[test]
+fn a_reply_without_a_body_has_no_pieces() {
+    let place = Place::new();
+    let server = place.serve("");
+    let words = format!("{}/bytes/0 -c 2 -n 6 --warm-up 0s --set events.by=pieces", server.url);
+    let ended = place.run(&words).exits(0);
+    let samples = ended.samples();
+    assert_eq!(samples.len(), 6);
+    assert!(samples.iter().all(|own| own.events.is_some_and(|events| events.events == 0)));
+    let warnings = ended.summary().warnings;
+    assert!(warnings.iter().all(|own| !own.contains("without an event")), "{warnings:?}");
+}
+
 /// A file of events that is of another run is found.
 #[test]
 fn another_file_of_events_is_found() {
