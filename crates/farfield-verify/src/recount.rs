@@ -21,6 +21,7 @@ mod sessions;
 mod settling;
 mod spectrum;
 mod stages;
+mod streams;
 mod threshold;
 mod times;
 
