@@ -324,9 +324,13 @@ impl Fold {
         }
     }
 
-    /// Counts events of a stream in the figures of the part in which they came. Where seconds may be set
-    /// aside, theirs is [decided](Self::set_aside).
+    /// Counts events of a stream in the figures of the part in which they came, and the stall before them in
+    /// those of the part in which it became one. Where seconds may be set aside, theirs is
+    /// [decided](Self::set_aside), and so are those before.
     pub fn note_event_figures(&mut self, event: &ReplyEvent) {
+        if let Some(at) = self.steady.streams.stall_before(event) {
+            self.count_stall(event, at);
+        }
         if event.at < self.window.measure_from {
             return self.warm_up.note_event(event, Duration::ZERO);
         }
@@ -345,10 +349,24 @@ impl Fold {
         }
     }
 
+    /// Counts the stall before an event, which became one at `at`.
+    fn count_stall(&mut self, event: &ReplyEvent, at: Instant) {
+        if at < self.window.measure_from {
+            return self.warm_up.streams.count_stall(event);
+        }
+        if !self.window.contains(at) || self.aside.as_ref().is_some_and(|aside| aside.contains(at)) {
+            return;
+        }
+        for part in self.steady_parts((event.class, event.host), event.request) {
+            part.streams.count_stall(event);
+        }
+    }
+
     /// Counts events of a stream in what describes the run as it went, whatever is set aside.
     pub fn note_event_course(&mut self, event: &ReplyEvent) {
-        self.stages.note_event(event);
-        self.conditions.note_event(event);
+        let stalled_at = self.steady.streams.stall_before(event);
+        self.stages.note_event(event, stalled_at);
+        self.conditions.note_event(event, stalled_at);
     }
 
     /// The measured part goes on until `end`, which is not earlier than before.

@@ -65,12 +65,21 @@ impl Stages {
         }
     }
 
-    /// Counts events of a stream, in the stage in which they came.
-    pub(crate) fn note_event(&mut self, event: &ReplyEvent) {
-        let place = self.spans.partition_point(|span| span.to <= event.at);
-        if self.spans.get(place).is_some_and(|span| span.contains(event.at)) {
-            self.parts[place].note_event(event, Duration::ZERO);
+    /// Counts events of a stream in the stage in which they came, and the stall before them in that in which
+    /// it became one, at `stalled_at`.
+    pub(crate) fn note_event(&mut self, event: &ReplyEvent, stalled_at: Option<Instant>) {
+        if let Some(part) = self.part_at(event.at) {
+            part.note_event(event, Duration::ZERO);
         }
+        if let Some(part) = stalled_at.and_then(|at| self.part_at(at)) {
+            part.streams.count_stall(event);
+        }
+    }
+
+    fn part_at(&mut self, at: Instant) -> Option<&mut PhaseStats> {
+        let place = self.spans.partition_point(|span| span.to <= at);
+        let has_it = self.spans.get(place).is_some_and(|span| span.contains(at));
+        self.parts.get_mut(place).filter(|_| has_it)
     }
 
     /// The stages that have a part in the measured part, in order; none of a load without.

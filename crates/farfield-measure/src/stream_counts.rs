@@ -1,4 +1,8 @@
 //! Replies that come in pieces: their events, and the gaps in the midst of them in which nothing came.
+//!
+//! A gap is a stall from the instant on at which it has lasted for longer than `events.stall` allows, and one
+//! of the part of the run in which that instant lies. The event that ends it may come in a later part, in the
+//! cool-down or in the drain, or never.
 
 use farfield_base::{Duration, Instant, Merge, Outcome, ReplyEvent, Sample, Stamp, Window};
 use schemars::JsonSchema;
@@ -124,11 +128,20 @@ impl StreamCounts {
     /// Counts events that came in the part.
     pub(crate) fn count(&mut self, event: &ReplyEvent) {
         self.events += event.events();
-        let gap = event.gap.unwrap_or_default();
-        self.longest_gap = self.longest_gap.max(gap);
-        if self.is_stall(gap) {
-            self.stalled.add((event.user, event.connection, event.number));
-        }
+    }
+
+    /// The instant at which the silence before an event had lasted for as long as it may, wherever the event
+    /// itself lies; `None` if it was no stall.
+    pub(crate) fn stall_before(&self, event: &ReplyEvent) -> Option<Instant> {
+        let (stall, gap) = (self.stall?, event.gap?);
+        let since = Instant::from_ns(event.at.as_ns().saturating_sub(gap.as_ns()));
+        (gap > stall).then(|| since + stall)
+    }
+
+    /// Counts the stall before an event, which became one in the part.
+    pub(crate) fn count_stall(&mut self, event: &ReplyEvent) {
+        self.longest_gap = self.longest_gap.max(event.gap.unwrap_or_default());
+        self.stalled.add((event.user, event.connection, event.number));
     }
 }
 

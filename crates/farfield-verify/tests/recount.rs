@@ -371,23 +371,16 @@ fn instants_on_the_edges_are_counted_once() {
     }
 }
 
-/// Streams that were opened in the warm-up and stall in the measured part, between two events or to their
-/// end, are counted again from the events of the run; without these it is not known whether they did.
-#[test]
-fn stalls_of_streams_from_before_are_counted_again() {
-    let mut scene = scene();
-    let from = scene.run.window.measure_from;
-    let is_early = |own: &Sample| own.outcome == Outcome::Ok && own.done < from;
-    let early: Vec<usize> = (0..scene.samples.len()).filter(|own| is_early(&scene.samples[*own])).collect();
+/// The scene with streams that were opened in the warm-up, and left at `done_ms`: each with its longest gap,
+/// and with its events and the gaps before these, all in milliseconds.
+fn with_streams(mut scene: Scene, done_ms: u64, streams: &[(u64, &[(u64, u64)])]) -> Scene {
     let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
-    // One pauses for 700 ms, and the other falls silent and is left after 1.4 s.
+    let from = scene.run.window.measure_from;
     let mut events = Vec::new();
-    for (place, longest_ms, came) in
-        [(early[0], 700, &[(950, 700), (1_690, 400)][..]), (early[1], 1_400, &[(300, 100)])]
-    {
-        let own = &mut scene.samples[place];
-        own.done = at(1_700);
-        own.longest_gap = Duration::from_ms(longest_ms);
+    let early = scene.samples.iter_mut().filter(|own| own.outcome == Outcome::Ok && own.done < from);
+    for (own, (longest_ms, came)) in early.zip(streams) {
+        own.done = at(done_ms);
+        own.longest_gap = Duration::from_ms(*longest_ms);
         let last = came.iter().map(|(ms, _)| at(*ms)).max().expect("an event");
         own.events = Some(EventStats { events: 4, first: own.first_byte, last: Stamp::at(last), left: true });
         events.extend(came.iter().map(|(ms, gap_ms)| ReplyEvent {
@@ -403,18 +396,51 @@ fn stalls_of_streams_from_before_are_counted_again() {
         }));
     }
     scene.run.events = Some(events);
+    scene
+}
+
+/// Differences in stalls.
+fn of_stalls(said: &Value, evidence: Evidence<'_>) -> Vec<String> {
+    let found = recount(said, evidence).expect("a run that has ended");
+    found.differences.into_iter().map(|own| own.path).filter(|path| path.contains("stalls")).collect()
+}
+
+/// Streams that were opened in the warm-up and stall in the measured part, between two events or to their
+/// end, are counted again from the events of the run; without these it is not known whether they did.
+#[test]
+fn stalls_of_streams_from_before_are_counted_again() {
+    // One pauses for 700 ms, and the other falls silent and is left after 1.4 s.
+    let streams: [(u64, &[(u64, u64)]); 2] = [(700, &[(950, 700), (1_690, 400)]), (1_400, &[(300, 100)])];
+    let scene = with_streams(scene(), 1_700, &streams);
     let mut said = summary(&scene);
     assert_eq!(said["steady"]["stalls"]["replies"], json!(2));
     assert_eq!(said["steady"]["stalls"]["longest_ns"], json!(1_400_000_000_u64));
-    let of_stalls = |said: &Value, evidence: Evidence<'_>| -> Vec<String> {
-        let found = recount(said, evidence).expect("a run that has ended");
-        found.differences.into_iter().map(|own| own.path).filter(|path| path.contains("stalls")).collect()
-    };
     assert_eq!(of_stalls(&said, evidence(&scene)), Vec::<String>::new());
     said["steady"]["stalls"]["replies"] = json!(1);
     assert_eq!(of_stalls(&said, evidence(&scene)), ["steady.stalls.replies"]);
     let without = Evidence { events: None, ..evidence(&scene) };
     assert_eq!(of_stalls(&said, without), Vec::<String>::new());
+}
+
+/// A silence is a stall of the part in which it had lasted for as long as it may, also where the event after
+/// it comes in another part or after the measured one, which ends at 1.95 s.
+#[test]
+fn a_silence_is_counted_again_in_the_part_in_which_it_became_a_stall() {
+    let mut scene = scene();
+    scene.asked.stall_ns = 100_000_000;
+    let streams: [(u64, &[(u64, u64)]); 3] = [
+        (800, &[(1_300, 100), (2_100, 800)]), // at 1.4 s
+        (200, &[(250, 200), (2_140, 90)]),    // at 0.15 s, in the warm-up
+        (200, &[(680, 200), (2_140, 90)]),    // at 0.58 s, before the edge of a stage at 0.6 s
+    ];
+    let scene = with_streams(scene, 2_150, &streams);
+    let said = summary(&scene);
+    let replies = |part: &Value| part["stalls"]["replies"].as_u64().unwrap_or(0);
+    assert_eq!(replies(&said["steady"]), 2);
+    let of_stages = said["stages"].as_array().expect("stages").iter().map(|own| replies(&own["steady"]));
+    assert_eq!(of_stages.collect::<Vec<u64>>(), [1, 1, 0]);
+    assert_eq!(said["steady"]["stalls"]["longest_ns"], json!(800_000_000_u64));
+    assert_eq!(of_stalls(&said, evidence(&scene)), Vec::<String>::new());
 }
 
 /// Streams that were left before their first event came are among the first events with their ages, also

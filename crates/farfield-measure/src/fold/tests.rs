@@ -2,6 +2,7 @@
 
 use super::scene::{fold, sample, window};
 use super::*;
+use crate::set_aside::Disturbance;
 use crate::threshold::Threshold;
 use farfield_base::{Duration, EventStats, Merge, Outcome, Stamp};
 use proptest::prelude::*;
@@ -102,35 +103,54 @@ fn a_stream_that_is_left_before_its_first_event_counts_with_its_age() {
     assert!(!is_broken("p50(first-event)<40ms") && is_broken("p90(first-event)<40ms"));
 }
 
+fn at(ms: u64) -> Instant {
+    Instant::from_ns(ms * MS)
+}
+
+/// A stream that was opened in the warm-up, and left at 210 ms.
+fn stream(connection: u32, last_ms: u64, longest_gap_ms: u64) -> Sample {
+    let (first, last) = (Stamp::at(at(50)), Stamp::at(at(last_ms)));
+    Sample {
+        connection,
+        longest_gap: Duration::from_ms(longest_gap_ms),
+        events: Some(EventStats { events: 5, first, last, left: true }),
+        ..sample(5 * MS, 210 * MS)
+    }
+}
+
+/// An event of such a stream.
+fn event(connection: u32, at_ms: u64, gap_ms: u64) -> Note {
+    Note::Event(ReplyEvent {
+        at: at(at_ms),
+        gap: Some(Duration::from_ms(gap_ms)),
+        alongside: 0,
+        user: 0,
+        connection,
+        number: 0,
+        request: 0,
+        class: 0,
+        host: HostNumber::TARGET,
+    })
+}
+
+fn spans(of: &[(&str, u64, u64)]) -> Vec<StageSpan> {
+    let span = |&(name, from, to): &(&str, u64, u64)| StageSpan {
+        name: name.to_owned(),
+        course: String::new(),
+        from: at(from),
+        to: at(to),
+    };
+    of.iter().map(span).collect()
+}
+
+fn stalls_of_stages(fold: &Fold) -> Vec<u64> {
+    fold.stages().iter().map(|own| own.part.streams.stalled.count()).collect()
+}
+
 /// Streams that were opened in the warm-up and go on for as long as the run: they stall in the part in which
 /// nothing comes, between two of their events or to their end, and each once.
 #[test]
 fn a_stream_from_before_stalls_in_the_part_in_which_nothing_comes() {
-    let at = |ms: u64| Instant::from_ns(ms * MS);
-    let stream = |connection: u32, last_ms: u64, longest_gap_ms: u64| Sample {
-        connection,
-        longest_gap: Duration::from_ms(longest_gap_ms),
-        events: Some(EventStats {
-            events: 5,
-            first: Stamp::at(at(50)),
-            last: Stamp::at(at(last_ms)),
-            left: true,
-        }),
-        ..sample(5 * MS, 210 * MS)
-    };
-    let event = |connection: u32, at_ms: u64, gap_ms: u64| {
-        Note::Event(ReplyEvent {
-            at: at(at_ms),
-            gap: Some(Duration::from_ms(gap_ms)),
-            alongside: 0,
-            user: 0,
-            connection,
-            number: 0,
-            request: 0,
-            class: 0,
-            host: HostNumber::TARGET,
-        })
-    };
     let samples = [
         stream(1, 205, 35), // it pauses twice in the measured part
         stream(2, 120, 90), // it falls silent there, to its end
@@ -138,12 +158,7 @@ fn a_stream_from_before_stalls_in_the_part_in_which_nothing_comes() {
         stream(4, 195, 15), // it has not been silent for as long as it may by the end
     ];
     let notes = [event(1, 140, 30), event(1, 180, 35), event(3, 95, 40), event(3, 150, 20), event(4, 195, 9)];
-    let spans = [("early", 0, 130), ("late", 130, 200)].map(|(name, from, to)| StageSpan {
-        name: name.to_owned(),
-        course: String::new(),
-        from: at(from),
-        to: at(to),
-    });
+    let spans = spans(&[("early", 0, 130), ("late", 130, 200)]);
     let empty = || Fold::new(window(100, 200)).counting_stalls(Duration::from_ms(20)).in_stages(&spans);
     // In whatever order samples and events come, and by one worker or two.
     let (mut one, mut other) = (empty(), empty());
@@ -160,13 +175,52 @@ fn a_stream_from_before_stalls_in_the_part_in_which_nothing_comes() {
     for fold in [one, other, first] {
         let steady = &fold.steady().streams;
         assert_eq!((steady.stalled.count(), steady.longest_gap), (2, Duration::from_ms(90)));
-        let of_stages: Vec<u64> = fold.stages().iter().map(|own| own.part.streams.stalled.count()).collect();
-        assert_eq!(of_stages, [0, 2], "the second has been silent for as long as it may at 140 ms");
+        assert_eq!(
+            stalls_of_stages(&fold),
+            [0, 2],
+            "the second has been silent for as long as it may at 140 ms"
+        );
         // All were due in the warm-up.
         assert_eq!(fold.warm_up().streams.stalled.count(), 3);
         let stalls = "stalls==0".parse::<Threshold>().expect("a threshold");
         assert!(stalls.broken(&fold, at(200)));
     }
+}
+
+/// A silence is a stall of the part in which it had lasted for as long as it may, wherever the event after it
+/// lies, which is of its own part.
+#[test]
+fn a_silence_is_of_the_part_in_which_it_became_a_stall() {
+    let spans = spans(&[("before", 0, 130), ("outage", 130, 150), ("after", 150, 200)]);
+    let stalls = "stalls==0".parse::<Threshold>().expect("a threshold");
+    for (at_ms, gap_ms, expected, came) in [
+        (215, 45, [0, 0, 1_u64], [0, 0, 0_u64]), // from 170 ms on, until the drain
+        (110, 50, [0, 0, 0], [1, 0, 0]),         // from 60 ms on: it was one in the warm-up
+        (165, 40, [0, 1, 0], [0, 0, 1]),         // from 125 ms on
+        (215, 30, [0, 0, 0], [0, 0, 0]),         // from 185 ms on: it was none by the end
+    ] {
+        let mut fold = Fold::new(window(100, 200)).counting_stalls(Duration::from_ms(20)).in_stages(&spans);
+        fold.note(&event(1, at_ms, gap_ms));
+        let what = format!("{gap_ms} ms until {at_ms}");
+        assert_eq!(stalls_of_stages(&fold), expected, "{what}");
+        let events: Vec<u64> = fold.stages().iter().map(|own| own.part.streams.events).collect();
+        assert_eq!(events, came, "{what}");
+        let all: u64 = expected.iter().sum();
+        assert_eq!(fold.steady().streams.stalled.count(), all, "{what}");
+        assert_eq!(stalls.broken(&fold, at(200)), all > 0, "{what}");
+    }
+}
+
+/// A stall of a second that is set aside is in no figure, and one that ends in such a second may be.
+#[test]
+fn a_stall_is_set_aside_with_the_second_in_which_it_became_one() {
+    let fold = Fold::new(window(1_000, 4_500)).counting_stalls(Duration::from_ms(500));
+    let mut fold = fold.setting_aside(Some(Duration::from_ms(2_500)));
+    fold.set_aside(1, Disturbance::Held.bit());
+    fold.note(&event(1, 3_200, 1_000));
+    assert_eq!(fold.steady().streams.stalled.count(), 0, "it was one at 2.7 s");
+    fold.note(&event(2, 2_900, 1_600));
+    assert_eq!(fold.steady().streams.stalled.count(), 1, "it was one at 1.8 s");
 }
 
 fn any_sample() -> impl Strategy<Value = Sample> {

@@ -66,7 +66,7 @@ fn time_of(name: &str, sample: &Sample) -> Option<u64> {
 
 /// The age of a time that had begun and was not over when its request was given up, or the run ended.
 fn age_of(name: &str, sample: &Sample) -> Option<u64> {
-    // Nothing is waited for behind a message on a WebSocket that is only sent, which is marked as left.
+    // Nothing is waited for after a message on a WebSocket that is only sent, which is marked as left.
     if sample.is_left() && sample.first_byte == Stamp::NEVER {
         return None;
     }
@@ -240,11 +240,13 @@ impl PartCounts {
             RunPart::WarmUp => of.from,
             RunPart::Steady => of.left(),
         };
-        let came = of.events.map(|events| {
+        let of_streams = of.events.map(|events| {
             let own = events.iter().filter(|own| whose.has(own.class, own.host, own.request));
-            own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
+            own.collect::<Vec<&ReplyEvent>>()
         });
-        let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, came.as_deref(), which);
+        let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, of_streams.as_deref(), which);
+        let came = of_streams
+            .map(|own| own.into_iter().filter(|own| of.came(which, own)).collect::<Vec<&ReplyEvent>>());
         let steady = which == RunPart::Steady;
         let latest = came.iter().flatten().map(|own| of.since(own.at.as_ns(), own.at.as_ns())).max();
         let ends = Ends { completed: &completed, succeeded: &succeeded, latest_event: latest };

@@ -32,13 +32,13 @@ fn last_silence(own: &Sample, stall: u64, is_in: impl Fn(u64) -> bool) -> Option
 }
 
 impl Streams {
-    /// Streams of the `samples` of a part or of a class in it, some of which are `due` in it, and of the
-    /// events that `came` in it, where these were kept.
+    /// Streams of the `samples` of a part or of a class in it, some of which are `due` in it, and of all of
+    /// their `events`, where these were kept.
     pub fn of(
         of: &Recount<'_>,
         samples: &[&Sample],
         due: &[&Sample],
-        came: Option<&[&ReplyEvent]>,
+        events: Option<&[&ReplyEvent]>,
         which: RunPart,
     ) -> Streams {
         let (from, to) = match which {
@@ -53,20 +53,26 @@ impl Streams {
         let of_replies = samples.iter().filter(|own| has_reply(own) && is_in(own));
         let streams: Vec<&&Sample> = of_replies.filter(|own| own.events.is_some()).collect();
         let left = streams.iter().filter(|own| own.is_left()).count() as u64;
-        // Of a stream from before the part its events, and the silence at its end, say if it stalled there.
-        let of_event = |own: &&ReplyEvent| Some(((own.user, own.connection, own.number), own.gap?.as_ns()));
-        let mut pauses: Vec<(StreamKey, u64)> =
-            came.unwrap_or_default().iter().filter_map(of_event).collect();
+        // Of a stream from before the part its events, and the silence at its end, say if it stalled there:
+        // each silence is of the part in which it had lasted for so long, whatever ended it.
+        let mut pauses: Vec<(StreamKey, u64)> = Vec::new();
         if let Some(stall) = of.stall_ns {
             let is_in = |ns: u64| ns >= from && is_before(ns);
+            let of_event = |own: &&ReplyEvent| {
+                let gap = own.gap?.as_ns();
+                let stalled_at = own.at.as_ns().saturating_sub(gap).saturating_add(stall);
+                (gap > stall && is_in(stalled_at) && !of.aside.contains(stalled_at))
+                    .then_some(((own.user, own.connection, own.number), gap))
+            };
+            pauses.extend(events.unwrap_or_default().iter().filter_map(of_event));
             pauses.extend(streams.iter().filter_map(|own| last_silence(own, stall, is_in)));
         }
-        let is_known = came.is_some() || !streams.iter().any(|own| own.due.as_ns() < from);
+        let is_known = events.is_some() || !streams.iter().any(|own| own.due.as_ns() < from);
         let stalled = of.stall_ns.filter(|_| is_known).map(|stall| {
             let of_due = due.iter().filter(|own| own.longest_gap.as_ns() > stall);
             let (of_streams, others): (Vec<&&Sample>, Vec<&&Sample>) =
                 of_due.partition(|own| own.events.is_some());
-            let of_pauses = pauses.iter().filter(|(_, ns)| *ns > stall).map(|(key, _)| *key);
+            let of_pauses = pauses.iter().map(|(key, _)| *key);
             let keys = of_streams.iter().map(|own| (own.user, own.connection, own.number));
             (keys.chain(of_pauses).collect::<BTreeSet<StreamKey>>().len() + others.len()) as u64
         });
