@@ -59,6 +59,8 @@ pub struct ReplyEvent {
     pub class: u16,
     /// The host.
     pub host: HostNumber,
+    /// Instant at which the request was due.
+    pub due: Instant,
 }
 
 impl ReplyEvent {

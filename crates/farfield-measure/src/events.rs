@@ -4,7 +4,7 @@
 //! A row is what ended within one piece of a stream, such as a chunk: an event, and those `alongside` it.
 //! Columns: `at_ns` in nanoseconds since the start of the run; `gap_ns`, the time from the event before, null
 //! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request`, `class` and `host` as
-//! in the samples.
+//! in the samples; `due_ns`, the instant at which the request was due.
 //!
 //! Rows are written 65,536 at a time, and the file is whole when the run has ended: unlike the samples, a run
 //! that was killed leaves none that can be read.
@@ -26,7 +26,8 @@ const SCHEMA: &str = "message events { required int64 at_ns; optional int64 gap_
                       required int32 number (integer(32,false)); \
                       required int32 request (integer(32,false)); \
                       required int32 class (integer(16,false)); \
-                      required int32 host (integer(8,false)); }";
+                      required int32 host (integer(8,false)); \
+                      required int64 due_ns; }";
 /// Rows whose columns are in memory at once.
 const GROUP_ROWS: usize = 1 << 16;
 
@@ -84,6 +85,7 @@ impl<W: Write + Send> EventsWriter<W> {
         required::<Int32Type, _, _>(&mut group, rows, |row| row.request.cast_signed())?;
         required::<Int32Type, _, _>(&mut group, rows, |row| row.class.into())?;
         required::<Int32Type, _, _>(&mut group, rows, |row| row.host.0.into())?;
+        required::<Int64Type, _, _>(&mut group, rows, |row| row.due.as_ns().cast_signed())?;
         group.close().map(drop)
     }
 }
@@ -114,6 +116,8 @@ pub fn read_parquet<R: ChunkReader + 'static>(
         let class = numbers(group, "class")?;
         // Files of before there were several have none.
         let host = numbers(group, "host").unwrap_or_else(|_| vec![0; at.len()]);
+        // Older files do not say it: as if it had been the start of the run.
+        let due = table::column::<Int64Type>(group, "due_ns").unwrap_or_else(|_| vec![Some(0); at.len()]);
         for row in 0..at.len() {
             let host = usize::try_from(host[row]).ok().filter(|number| *number < HostNumber::MOST);
             count = count.saturating_add(alongside[row].into());
@@ -127,6 +131,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(
                 request: request[row],
                 class: u16::try_from(class[row]).map_err(|_| TableError::Column("class"))?,
                 host: HostNumber::at(host.ok_or(TableError::Column("host"))?),
+                due: Instant::from_ns(due[row].ok_or(TableError::Column("due_ns"))?.cast_unsigned()),
             });
         }
         Ok(())
@@ -158,6 +163,7 @@ mod tests {
             request: number % 5,
             class: (number % 7) as u16,
             host: HostNumber((number % 3) as u8),
+            due: Instant::from_ns(u64::from(number) << 29),
         }
     }
 

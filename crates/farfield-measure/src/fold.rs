@@ -349,12 +349,11 @@ impl Fold {
         }
     }
 
-    /// Counts the stall before an event, which became one at `at`.
+    /// Counts the stall before an event, which became one at `at`, of a stream from before the measured part.
+    /// Samples say it of those that were due in their part.
     fn count_stall(&mut self, event: &ReplyEvent, at: Instant) {
-        if at < self.window.measure_from {
-            return self.warm_up.streams.count_stall(event);
-        }
-        if !self.window.contains(at) || self.aside.as_ref().is_some_and(|aside| aside.contains(at)) {
+        let is_aside = self.aside.as_ref().is_some_and(|aside| aside.contains(at));
+        if event.due >= self.window.measure_from || !self.window.contains(at) || is_aside {
             return;
         }
         for part in self.steady_parts((event.class, event.host), event.request) {

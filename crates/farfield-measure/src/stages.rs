@@ -66,20 +66,23 @@ impl Stages {
     }
 
     /// Counts events of a stream in the stage in which they came, and the stall before them in that in which
-    /// it became one, at `stalled_at`.
+    /// it became one, at `stalled_at`, if the stream is from before that stage.
     pub(crate) fn note_event(&mut self, event: &ReplyEvent, stalled_at: Option<Instant>) {
-        if let Some(part) = self.part_at(event.at) {
+        if let Some((_, part)) = self.part_at(event.at) {
             part.note_event(event, Duration::ZERO);
         }
-        if let Some(part) = stalled_at.and_then(|at| self.part_at(at)) {
+        if let Some((span, part)) = stalled_at.and_then(|at| self.part_at(at))
+            && event.due < span.from
+        {
             part.streams.count_stall(event);
         }
     }
 
-    fn part_at(&mut self, at: Instant) -> Option<&mut PhaseStats> {
+    /// The stage in which an instant lies, with its counts.
+    fn part_at(&mut self, at: Instant) -> Option<(&StageSpan, &mut PhaseStats)> {
         let place = self.spans.partition_point(|span| span.to <= at);
-        let has_it = self.spans.get(place).is_some_and(|span| span.contains(at));
-        self.parts.get_mut(place).filter(|_| has_it)
+        let span = self.spans.get(place).filter(|span| span.contains(at))?;
+        Some((span, self.parts.get_mut(place)?))
     }
 
     /// The stages that have a part in the measured part, in order; none of a load without.

@@ -9,8 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Streams that are known one by one among those that stalled; further ones count as often as they stall.
-const STREAMS_MAX: usize = 1 << 20;
+/// Streams from before a part that are known one by one among those that stalled in it; further ones count as
+/// often as they stall. With 35 bytes of JSON for each, the sets of the most stages that a load may have are
+/// still less than half of what the reader of a [part](crate::parts) takes.
+const STREAMS_MAX: usize = 1 << 16;
 
 /// A stream: its user, its connection, and its number there.
 type StreamKey = (u32, u32, u32);
@@ -42,10 +44,13 @@ farfield_base::mergeable! {
     }
 }
 
-/// Replies that stalled. A stream may stall again, and in several parts of a run: in each it is one.
+/// Replies that stalled. A stream may stall again, and in several parts of a run: in each it is one. The
+/// sample of one that was due in the part says if it did; one from before, of which there are as many as were
+/// open when the part began, is known by itself once it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StalledReplies {
-    /// Replies that are no streams, and stalls of streams that are not known one by one.
+    /// Replies to requests that were due in the part, and stalls of streams from before it that are not known
+    /// one by one.
     counted: u64,
     streams: BTreeSet<StreamKey>,
 }
@@ -56,7 +61,7 @@ impl StalledReplies {
         self.counted + self.streams.len() as u64
     }
 
-    /// Counts a stream, once.
+    /// Counts a stream from before the part, once.
     fn add(&mut self, stream: StreamKey) {
         if self.streams.len() < STREAMS_MAX {
             self.streams.insert(stream);
@@ -89,21 +94,12 @@ impl StreamCounts {
         let is_empty = has_ended && sample.events.is_some_and(|events| events.events == 0);
         self.empty += u64::from(is_empty && !self.by_pieces);
         self.longest_gap = self.longest_gap.max(sample.longest_gap);
-        if !self.is_stall(sample.longest_gap) {
-            return;
-        }
-        match sample.events {
-            Some(_) => self.stalled.add((sample.user, sample.connection, sample.number)),
-            None => self.stalled.counted += 1,
-        }
+        self.stalled.counted += u64::from(self.stall.is_some_and(|stall| sample.longest_gap > stall));
     }
 
-    fn is_stall(&self, gap: Duration) -> bool {
-        self.stall.is_some_and(|stall| gap > stall)
-    }
-
-    /// Counts the sample's reply, if it is a stream that was on its way in the `part`. The silence at its end
-    /// is a stall of the part in which it had lasted for as long as it may, also of a stream from before.
+    /// Counts the sample's reply, if it is a stream that was on its way in the `part`. The silence at the end
+    /// of a stream from before is a stall of the part in which it had lasted for as long as it may; of one
+    /// that was due in the part it is among its gaps.
     pub(crate) fn count_stream(&mut self, sample: &Sample, part: Window) {
         let Some(events) = sample.events else { return };
         // A message on a WebSocket that nobody answers has no reply.
@@ -118,6 +114,7 @@ impl StreamCounts {
         self.broken += u64::from(is_broken);
         if let (Some(stall), Some((since, silence))) = (self.stall, last_silence(sample))
             && silence > stall
+            && sample.due < part.measure_from
             && part.contains(since + stall)
         {
             self.longest_gap = self.longest_gap.max(silence);
@@ -138,7 +135,7 @@ impl StreamCounts {
         (gap > stall).then(|| since + stall)
     }
 
-    /// Counts the stall before an event, which became one in the part.
+    /// Counts the stall before an event of a stream from before the part, which became one in it.
     pub(crate) fn count_stall(&mut self, event: &ReplyEvent) {
         self.longest_gap = self.longest_gap.max(event.gap.unwrap_or_default());
         self.stalled.add((event.user, event.connection, event.number));
@@ -193,5 +190,19 @@ impl StallsSummary {
             replies,
             longest_ns: counts.longest_gap.as_ns(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set has a bound, since a part of a run writes it down.
+    #[test]
+    fn streams_beyond_the_bound_count_as_often_as_they_stall() {
+        let mut stalled = StalledReplies::default();
+        let streams = 0..STREAMS_MAX as u32 + 3;
+        streams.clone().chain(streams).for_each(|connection| stalled.add((u32::MAX, connection, 0)));
+        assert_eq!((stalled.streams.len(), stalled.count()), (STREAMS_MAX, STREAMS_MAX as u64 + 6));
     }
 }

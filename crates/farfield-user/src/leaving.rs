@@ -67,6 +67,7 @@ impl<T: Transport> Reaction<'_, T> {
             // The transport knows it.
             class: 0,
             host,
+            due: exchange.job.due,
         }));
     }
 

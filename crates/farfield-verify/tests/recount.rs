@@ -393,6 +393,7 @@ fn with_streams(mut scene: Scene, done_ms: u64, streams: &[(u64, &[(u64, u64)])]
             request: own.request,
             class: own.class,
             host: own.host,
+            due: own.due,
         }));
     }
     scene.run.events = Some(events);

@@ -124,6 +124,7 @@ fn a_file_of_events_that_outgrows_the_budget_is_removed() {
         request: 0,
         class: 0,
         host: farfield_base::HostNumber::TARGET,
+        due: Instant::ZERO,
     };
     let written = (0..200_000).map(|number| files.write_event(&event(number)));
     let refused: Vec<String> = written.filter_map(|written| Some(written.err()?.to_string())).collect();

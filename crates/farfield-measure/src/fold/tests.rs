@@ -120,6 +120,11 @@ fn stream(connection: u32, last_ms: u64, longest_gap_ms: u64) -> Sample {
 
 /// An event of such a stream.
 fn event(connection: u32, at_ms: u64, gap_ms: u64) -> Note {
+    event_of(5, connection, (at_ms, gap_ms))
+}
+
+/// An event of a stream that was due then.
+fn event_of(due_ms: u64, connection: u32, (at_ms, gap_ms): (u64, u64)) -> Note {
     Note::Event(ReplyEvent {
         at: at(at_ms),
         gap: Some(Duration::from_ms(gap_ms)),
@@ -130,6 +135,7 @@ fn event(connection: u32, at_ms: u64, gap_ms: u64) -> Note {
         request: 0,
         class: 0,
         host: HostNumber::TARGET,
+        due: at(due_ms),
     })
 }
 
@@ -209,6 +215,26 @@ fn a_silence_is_of_the_part_in_which_it_became_a_stall() {
         assert_eq!(fold.steady().streams.stalled.count(), all, "{what}");
         assert_eq!(stalls.broken(&fold, at(200)), all > 0, "{what}");
     }
+}
+
+/// Streams that were due in a part are counted by their samples, and only those from before it are known one
+/// by one: a part of a run writes these down.
+#[test]
+fn streams_that_were_due_in_a_part_are_counted_by_their_samples() {
+    let spans = spans(&[("early", 100, 130), ("late", 130, 200)]);
+    let mut fold = Fold::new(window(100, 200)).counting_stalls(Duration::from_ms(20)).in_stages(&spans);
+    for connection in 0..1_000 {
+        let Sample { longest_gap, events, .. } = stream(connection, 205, 30);
+        fold.record(&Sample { connection, longest_gap, events, ..sample(120 * MS, 210 * MS) });
+        fold.note(&event_of(120, connection, (170, 30)));
+    }
+    let kept = |part: &PhaseStats| serde_json::to_string(&part.streams.stalled).expect("plain data").len();
+    assert_eq!(fold.steady().streams.stalled.count(), 1_000);
+    assert!(kept(fold.steady()) < 100, "{} bytes", kept(fold.steady()));
+    // They are from before the second stage, in which they stalled.
+    assert_eq!(stalls_of_stages(&fold), [1_000, 1_000]);
+    let of_stages: Vec<bool> = fold.stages().iter().map(|own| kept(own.part) < 100).collect();
+    assert_eq!(of_stages, [true, false]);
 }
 
 /// A stall of a second that is set aside is in no figure, and one that ends in such a second may be.

@@ -118,11 +118,15 @@ fn users_leave_a_stream_that_goes_on() {
         let stage = played(&mut scene, stream(5_000, false));
         let (last, before) = stage.samples.split_last().expect("samples");
         assert!(before.len() > 5, "{}", before.len());
+        let found = events(&stage);
         for sample in before {
             let own = of(sample);
             assert_eq!((sample.outcome, own.left, { own.events }), (Outcome::Ok, true, seen));
             assert_eq!(sample.success_time(), None, "how long it stayed is no response time");
             assert_eq!(sample.number, 0);
+            let came = found.iter().filter(|event| event.connection == sample.connection);
+            let dues: Vec<Instant> = came.map(|event| event.due).collect();
+            assert!(!dues.is_empty() && dues.iter().all(|due| *due == sample.due), "{dues:?}");
         }
         assert_ne!(last.outcome, Outcome::TimedOut);
         assert_eq!(stage.closed_by_client, stage.samples.len());

@@ -98,6 +98,11 @@ impl MeasuredRange {
         MeasuredRange { low: value, high: value, is_lower_bound: false }
     }
 
+    fn between(counts: [u64; 2]) -> MeasuredRange {
+        let [low, high] = counts.map(|count| count as f64);
+        MeasuredRange { low, high, is_lower_bound: false }
+    }
+
     fn of((ns, is_lower_bound): (f64, bool)) -> MeasuredRange {
         MeasuredRange { low: ns - 1.0, high: ns + 1.0, is_lower_bound }
     }
@@ -237,7 +242,7 @@ fn measure(written: &ThresholdText<'_>, counted: &PartCounts) -> Option<Measured
         "offered" => rate(events.offered),
         "requests" => Some(MeasuredRange::exactly(counted.requests as f64)),
         "event-rate" => rate(counted.reply_events?),
-        "stalls" => Some(MeasuredRange::exactly(counted.streams.stalled? as f64)),
+        "stalls" => counted.streams.stalled.map(MeasuredRange::between),
         name if name.starts_with("status.") => {
             let wanted = name.strip_prefix("status.")?.to_lowercase();
             let is_it = |status: u16| match wanted.strip_suffix("xx") {
